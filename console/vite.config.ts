@@ -28,11 +28,30 @@ function manifest(): Plugin {
 const server = process.env.WINDLASS_SERVER ?? "https://127.0.0.1:8443";
 const proxied = { target: server, secure: false };
 
-// Modules that pages with tables share, those of dialogs, and those that all pages share.
-const TABLE = /src\/parts\/(table|rows|events|order|sessions|snapshots|content-bar|hosts-tabs)/;
-const DIALOG = /src\/(parts\/(dialog|form|one-by-one|same-lines|command-lines)|shell\/(sign-in|key-list))/;
-const SHARED =
-  /src\/(?!pages|main|actions|connect|api\/volume-rows|live\/charts|shell\/(sign-in|key-list)|parts\/(chart|offload|table|rows|events|order|sessions|snapshots|content-bar|hosts-tabs|dialog|form|one-by-one|same-lines|command-lines))/;
+// Modules below src that pages with tables share, those of dialogs, and those of charts. All others that more than one page has
+// are one file.
+const TABLE = [
+  "parts/(table|rows|events|order|sessions|snapshots|schedule-words|act)",
+  "parts/(content-bar|hosts-tabs|content-tabs|settings-tabs)",
+];
+const DIALOG = [
+  "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password)",
+  "shell/(sign-in|change-password|key-list)",
+];
+const CHART = ["parts/chart", "live/charts"];
+const ELSEWHERE = [
+  "pages",
+  "main",
+  "actions",
+  "connect",
+  "api/volume-rows",
+  "parts/offload",
+  ...TABLE,
+  ...DIALOG,
+  ...CHART,
+];
+const below = (names: string[]): RegExp => new RegExp(`src/(?:${names.join("|")})`);
+const notBelow = (names: string[]): RegExp => new RegExp(`src/(?!${names.join("|")})`);
 
 export default defineConfig({
   plugins: [solid(), manifest()],
@@ -55,12 +74,12 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "libraries", test: /node_modules\/(solid-js|@solidjs)/, priority: 2 },
-            { name: "chart", test: /node_modules\/uplot|src\/parts\/chart|src\/live\/charts/, priority: 1 },
-            { name: "dialog", test: DIALOG, priority: 1 },
+            { name: "chart", test: new RegExp(`node_modules/uplot|${below(CHART).source}`), priority: 1 },
+            { name: "dialog", test: below(DIALOG), priority: 1 },
             { name: "actions", test: /src\/actions/, priority: 1 },
             { name: "offload-parts", test: /src\/parts\/offload/, priority: 1 },
-            { name: "table", test: TABLE, priority: 1 },
-            { name: "shared", test: SHARED, priority: 2 },
+            { name: "table", test: below(TABLE), priority: 1 },
+            { name: "shared", test: notBelow(ELSEWHERE), priority: 2 },
           ],
         },
       },

@@ -26,6 +26,11 @@ const Space = lazy(() => import("./pages/space/page"));
 const Snapshots = lazy(() => import("./pages/snapshots/page"));
 const Activity = lazy(() => import("./pages/activity/page"));
 const Settings = lazy(() => import("./pages/settings/page"));
+const Trash = lazy(() => import("./pages/trash/page"));
+const Schedules = lazy(() => import("./pages/schedules/page"));
+const People = lazy(() => import("./pages/people/page"));
+const Tokens = lazy(() => import("./pages/tokens/page"));
+const SignIns = lazy(() => import("./pages/sign-ins/page"));
 const NotFound = lazy(() => import("./pages/not-found/page"));
 
 applyTheme();
@@ -47,9 +52,14 @@ render(
       <Route path="/shares" component={Shares} />
       <Route path="/shares/:name/:tab?" component={Share} />
       <Route path="/space" component={Space} />
+      <Route path="/space/trash" component={Trash} />
       <Route path="/snapshots" component={Snapshots} />
+      <Route path="/snapshots/schedules" component={Schedules} />
       <Route path="/activity/:tab?" component={Activity} />
       <Route path="/settings" component={Settings} />
+      <Route path="/settings/people" component={People} />
+      <Route path="/settings/tokens" component={Tokens} />
+      <Route path="/settings/sign-ins" component={SignIns} />
       <Route path="*" component={NotFound} />
     </Router>
   ),

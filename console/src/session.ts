@@ -1,43 +1,88 @@
-// Session of the tab: a token, which the page keeps for the life of the tab and sends in a header. The console does not
-// yet sign in with name and password (`/api/v1/sign-in`).
+// Session of the tab: the sign-in of a user, whose cookie the browser keeps, or a token, which the tab keeps until it is
+// closed. Who nobody has seen at the keys for a while is signed out: requests of the page itself would keep the sign-in
+// alive.
 
 import { createSignal } from "solid-js";
+import type { Role, SignInState } from "./api/schema";
 
-const KEY = "windlass-token";
+const TOKEN = "windlass-token";
+/** When somebody was last seen in any tab: milliseconds since 1970. */
+const SEEN = "windlass-seen";
+/** Time between two looks, and between two notes, in milliseconds. */
+const LOOK_MS = 10_000;
 
-const [token, setToken] = createSignal(sessionStorage.getItem(KEY));
+const [token, setToken] = createSignal(sessionStorage.getItem(TOKEN));
+const [state, setState] = createSignal<SignInState>();
 const [ended, setEnded] = createSignal(false);
 
-/** True while the page has a token. */
-export const signedIn = () => token() !== null;
+/** Who uses the page; `undefined` until the array has said so. */
+export const person = state;
 
-/** True after the array refused a token that it took before: the page stays, and asks again. */
+/** True while the page has a sign-in or a token. */
+export const signedIn = () => token() !== null || state() !== undefined;
+
+/** True after the array refused what it took before: the page stays, and asks again. */
 export const sessionEnded = ended;
+
+/** The token of the tab. */
+export const tabToken = token;
 
 /** Headers that identify the person. */
 export function credentials(): Record<string, string> {
   const present = token();
-  return present === null ? {} : { Authorization: `Bearer ${present}` };
+  if (present !== null) return credentialsOf(present);
+  const csrf = state()?.csrf;
+  return csrf == null ? {} : { "Windlass-CSRF": csrf };
 }
 
 /** Headers for a token that is not known to be right yet. */
 export const credentialsOf = (candidate: string): Record<string, string> => ({ Authorization: `Bearer ${candidate}` });
 
-/** Keeps a token that the array has accepted. */
-export function keep(accepted: string): void {
-  sessionStorage.setItem(KEY, accepted);
-  setToken(accepted);
+/** Keeps who the array says the person is, and the token, if there is one. */
+export function keep(present: SignInState, accepted?: string): void {
+  if (accepted === undefined) sessionStorage.removeItem(TOKEN);
+  else sessionStorage.setItem(TOKEN, accepted);
+  setToken(accepted ?? null);
+  setState(present);
   setEnded(false);
+  seen();
 }
 
-/** Notes that the array no longer accepts the token. */
+/** Notes that the array no longer accepts the person. */
 export function refuse(): void {
   if (signedIn()) setEnded(true);
 }
 
-/** Drops the token. */
-export function signOut(): void {
-  sessionStorage.removeItem(KEY);
+/** Drops the person and the token. */
+export function drop(): void {
+  sessionStorage.removeItem(TOKEN);
   setToken(null);
+  setState(undefined);
   setEnded(false);
+}
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+
+/** Reason why the person may not do what needs a role. */
+export function unless(role: Role): string | undefined {
+  const present = state();
+  return present === undefined || RANK[present.role] >= RANK[role] ? undefined : `needs the role ${role}`;
+}
+
+let noted = 0;
+function seen(): void {
+  if (Date.now() - noted < LOOK_MS) return;
+  noted = Date.now();
+  localStorage.setItem(SEEN, String(noted));
+}
+
+/** Calls `leave` when nobody was seen for as long as the sign-in lasts without a request; once for the page. */
+export function watchIdle(leave: () => void): void {
+  for (const kind of ["keydown", "pointerdown", "wheel"]) addEventListener(kind, seen, { passive: true });
+  setInterval(() => {
+    const seconds = state()?.idle_seconds;
+    if (seconds == null || ended()) return;
+    const last = Number(localStorage.getItem(SEEN) ?? noted);
+    if (Date.now() - last > seconds * 1000) leave();
+  }, LOOK_MS);
 }

@@ -79,6 +79,11 @@ export class TestArray {
     return readFileSync(join(this.directory, "admin.token"), "utf8").trim();
   }
 
+  /** Code with which the first administrator is made. */
+  get setupCode(): string {
+    return readFileSync(join(this.directory, "setup.code"), "utf8").trim();
+  }
+
   /** Runs a command of the command line. */
   run(...words: string[]): Promise<Outcome> {
     return new Promise((resolve) => {

@@ -46,8 +46,10 @@ test("the page has a policy and needs no token; REST does", async () => {
 
 test("a wrong token is refused beside its field, and the right one leads to the page asked for", async () => {
   await page.goto(`${array.url}/volumes`);
+  await page.getByRole("button", { name: "Sign in instead" }).click();
+  await page.getByRole("button", { name: "With a token instead" }).click();
   await page.getByLabel("Token").fill("windlass_wrong");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in with the token" }).click();
   await page.getByText("the array does not take this token").waitFor();
   await page.getByLabel("Token").fill(array.token);
   await page.getByLabel("Token").press("Enter");
@@ -284,11 +286,17 @@ const PAGES = [
   "/shares/home/snapshots",
   "/shares/home/offload",
   "/space",
+  "/space/trash",
   "/snapshots",
+  "/snapshots/schedules",
   "/activity/jobs",
   "/activity/events",
   "/activity/alerts",
+  "/activity/audit",
   "/settings",
+  "/settings/people",
+  "/settings/tokens",
+  "/settings/sign-ins",
   "/no-such-page",
 ];
 
@@ -303,6 +311,10 @@ test("every line for a command line is one that the command line takes", { timeo
     "access grant home --host pve1",
     "snapshot create home monday",
     "host-group create prod pve1",
+    "schedule create nightly --daily 02:00 --keep daily=7 --volumes app,home",
+    "snapshot create app gone",
+    "snapshot delete app@gone --yes",
+    "token create csi --role operator --volumes csi-*",
   ]) {
     const { status, output } = await array.run(...words.split(" "), "-q");
     expect(status, `${words}: ${output}`).toBe(0);
@@ -382,7 +394,7 @@ test("a token that the array no longer takes is asked for again, over the page",
   }
   await page.getByText("The session of this tab has ended").waitFor();
   await page.getByLabel("Token").fill(array.token);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in with the token" }).click();
   await page.locator("dialog[open]").waitFor({ state: "detached" });
   await page.getByRole("heading", { name: "p0" }).waitFor();
 });

@@ -8,6 +8,8 @@ const ABOUT: Record<string, string[]> = {
   "host-group": ["host-groups", "hosts", "access", "volumes", "shares"],
   access: ["access", "volumes", "hosts", "host-groups"],
   share: ["shares", "snapshots", "pools", "system"],
+  schedule: ["schedules", "snapshots"],
+  trash: ["trash", "pools", "volumes", "shares", "snapshots", "system"],
   export: ["shares", "hosts", "host-groups"],
   portal: ["portals", "portal-groups", "system"],
   "port-group": ["portal-groups", "portals"],

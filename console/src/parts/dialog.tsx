@@ -99,6 +99,8 @@ export interface ChangeProps {
   dirty?: () => boolean;
   /** Requests of the action, with their command lines. */
   same: Same | Same[];
+  /** Fields of each request that its command line does not show. */
+  secret?: Record<string, string>;
   onClose: () => void;
 }
 
@@ -109,7 +111,10 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
   const [result, setResult] = createSignal<JSX.Element>();
   const perform = async () => {
     let answer: unknown;
-    for (const { method = "GET", path, body } of [props.same].flat()) answer = await send(method, path, body);
+    for (const { method = "GET", path, body } of [props.same].flat()) {
+      const whole = props.secret === undefined ? body : { ...(body as object), ...props.secret };
+      answer = await send(method, path, whole);
+    }
     return props.after?.(answer as never);
   };
   const submit = async (event: SubmitEvent) => {

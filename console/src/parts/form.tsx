@@ -50,6 +50,8 @@ interface TextProps extends FieldProps {
   type?: "text" | "password" | "number";
   multiline?: boolean;
   disabled?: boolean;
+  /** What a browser may fill in. */
+  complete?: "username" | "current-password" | "new-password";
 }
 
 export function TextField(props: TextProps): JSX.Element {
@@ -69,7 +71,7 @@ export function TextField(props: TextProps): JSX.Element {
               disabled={props.disabled}
               aria-describedby={ids.describedBy}
               aria-invalid={ids.invalid}
-              autocomplete="off"
+              autocomplete={props.complete ?? "off"}
               spellcheck={false}
               onInput={(event) => props.onInput(event.currentTarget.value)}
             />

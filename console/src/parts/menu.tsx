@@ -1,6 +1,8 @@
 // A button that opens a list of actions: arrows move, Enter acts, Escape closes.
 
 import { createSignal, createUniqueId, For, type JSX, Show } from "solid-js";
+import type { Role } from "../api/schema";
+import { unless } from "../session";
 import "./menu.css";
 
 /** One action. */
@@ -9,7 +11,9 @@ export interface Action {
   run: () => void;
   /** True if the action destroys data. */
   danger?: boolean;
-  /** Reason why the action is disabled. */
+  /** Role that the action needs; without one, anybody may do it. */
+  needs?: Role;
+  /** Another reason why the action is disabled. */
   unless?: string | undefined;
 }
 
@@ -72,22 +76,25 @@ export function Menu(props: { label: string; text?: JSX.Element; actions: () => 
       >
         <Show when={open()}>
           <For each={props.actions()}>
-            {(action) => (
-              <button
-                type="button"
-                role="menuitem"
-                classList={{ danger: action.danger ?? false }}
-                aria-disabled={action.unless !== undefined}
-                title={action.unless}
-                onClick={() => {
-                  if (action.unless !== undefined) return;
-                  list?.hidePopover();
-                  action.run();
-                }}
-              >
-                {action.label}
-              </button>
-            )}
+            {(action) => {
+              const reason = () => (action.needs === undefined ? undefined : unless(action.needs)) ?? action.unless;
+              return (
+                <button
+                  type="button"
+                  role="menuitem"
+                  classList={{ danger: action.danger ?? false }}
+                  aria-disabled={reason() !== undefined}
+                  title={reason()}
+                  onClick={() => {
+                    if (reason() !== undefined) return;
+                    list?.hidePopover();
+                    action.run();
+                  }}
+                >
+                  {action.label}
+                </button>
+              );
+            }}
           </For>
         </Show>
       </div>

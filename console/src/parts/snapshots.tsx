@@ -1,9 +1,12 @@
 // Columns of snapshots.
 
+import { type JSX, Show } from "solid-js";
 import type { Snapshot } from "../api/schema";
 import { contentPath } from "../api/search";
+import { now } from "./now";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
+import { duration, instant } from "./time";
 import { NONE } from "./units";
 
 /** Columns of a table of snapshots; `of` shows of what each is. */
@@ -52,6 +55,20 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
       by: ({ dependents }) => dependents.length,
     },
     {
+      key: "schedule",
+      title: "Schedule",
+      rank: 2,
+      cell: ({ schedule }) => schedule ?? NONE,
+      by: ({ schedule }) => schedule ?? "",
+    },
+    {
+      key: "kept",
+      title: "Kept",
+      about: "Pinned: no schedule removes it. Locked: nobody deletes it before that time.",
+      cell: (snapshot) => <Kept of={snapshot} />,
+      by: ({ pinned, locked_until }) => `${locked_until ?? ""}${pinned ? "pinned" : ""}`,
+    },
+    {
       key: "group",
       title: "Taken with others",
       rank: 3,
@@ -59,4 +76,21 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
       by: ({ group_id }) => group_id ?? "",
     },
   ];
+}
+
+/** What keeps a snapshot from deletion. */
+function Kept(props: { of: Snapshot }): JSX.Element {
+  const left = () => (Date.parse(props.of.locked_until ?? "") - now()) / 1000;
+  return (
+    <>
+      <Show when={left() > 0}>
+        <span class="tag" title={instant(Date.parse(props.of.locked_until ?? ""))}>
+          locked {duration(left()).split(" ").slice(0, 2).join(" ")}
+        </span>{" "}
+      </Show>
+      <Show when={props.of.pinned}>
+        <span class="tag">pinned</span>
+      </Show>
+    </>
+  );
 }

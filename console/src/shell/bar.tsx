@@ -2,15 +2,20 @@
 
 import { type JSX, Show } from "solid-js";
 import { contactLost } from "../api/contact";
+import { forget } from "../api/query";
+import type { SignInState } from "../api/schema";
+import { signOut } from "../api/sign-in";
 import { useStatus } from "../api/status";
-import { latest } from "../live/activity";
+import { forgetActivity, latest } from "../live/activity";
+import { Menu } from "../parts/menu";
 import { now } from "../parts/now";
 import { clock } from "../parts/time";
 import { latency, NONE, percent, rate } from "../parts/units";
+import { person } from "../session";
 import { Search } from "./search";
 import { standing } from "./standing";
 
-export function Bar(): JSX.Element {
+export function Bar(props: { onPassword: () => void }): JSX.Element {
   const status = useStatus();
   const state = () => standing(status.data(), contactLost() !== undefined);
   const load = () => (contactLost() === undefined ? latest()?.array : undefined);
@@ -43,6 +48,31 @@ export function Bar(): JSX.Element {
       <span class="grow" />
       <span class="vital late">UTC {clock(now())}</span>
       <Search />
+      <Show when={person()}>{(present) => <You present={present()} onPassword={props.onPassword} />}</Show>
     </header>
+  );
+}
+
+/** Who uses the page, and the way out. */
+function You(props: { present: SignInState; onPassword: () => void }): JSX.Element {
+  const leave = async () => {
+    await signOut();
+    forget();
+    forgetActivity();
+  };
+  const isUser = () => props.present.kind === "user";
+  return (
+    <Menu
+      label={`You are ${props.present.user}, ${props.present.role}`}
+      text={
+        <>
+          <span class="who">{props.present.user}</span> <span class="soft small">{props.present.role}</span>
+        </>
+      }
+      actions={() => [
+        ...(isUser() ? [{ label: "Change password…", run: props.onPassword }] : []),
+        { label: "Sign out", run: () => void leave() },
+      ]}
+    />
   );
 }

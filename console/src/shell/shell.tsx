@@ -14,11 +14,12 @@ import {
   Suspense,
 } from "solid-js";
 import { contactLost } from "../api/contact";
+import { endSignIn, resume } from "../api/sign-in";
 import { useStatus } from "../api/status";
 import { now } from "../parts/now";
 import { Loading } from "../parts/state";
 import { clock, duration } from "../parts/time";
-import { sessionEnded, signedIn } from "../session";
+import { person, refuse, sessionEnded, signedIn, tabToken, watchIdle } from "../session";
 import { Bar } from "./bar";
 import { listen } from "./keys";
 import { Rail } from "./rail";
@@ -26,6 +27,7 @@ import "./shell.css";
 
 const KeyList = lazy(() => import("./key-list"));
 const SignIn = lazy(() => import("./sign-in"));
+const ChangePassword = lazy(() => import("./change-password"));
 
 /** Banner above the content of a page: at most one, the most severe. */
 function Banner(props: { upgraded: boolean }): JSX.Element {
@@ -87,21 +89,34 @@ function Banner(props: { upgraded: boolean }): JSX.Element {
 }
 
 export function Shell(props: { children?: JSX.Element }): JSX.Element {
+  const [asked, setAsked] = createSignal(tabToken() !== null);
+  onMount(() => {
+    void resume().finally(() => setAsked(true));
+    watchIdle(() => {
+      refuse();
+      void endSignIn();
+    });
+  });
+  const mustChange = () => person()?.must_change ?? false;
+  const [changing, setChanging] = createSignal(false);
   return (
     <>
-      <Show when={signedIn()}>
-        <Frame>{props.children}</Frame>
+      <Show when={signedIn() && !mustChange()}>
+        <Frame onPassword={() => setChanging(true)}>{props.children}</Frame>
       </Show>
-      <Show when={!signedIn() || sessionEnded()}>
-        <Suspense>
+      <Suspense>
+        <Show when={asked() && (!signedIn() || sessionEnded())}>
           <SignIn again={signedIn()} />
-        </Suspense>
-      </Show>
+        </Show>
+        <Show when={signedIn() && (mustChange() || changing())}>
+          <ChangePassword must={mustChange()} onClose={() => setChanging(false)} />
+        </Show>
+      </Suspense>
     </>
   );
 }
 
-function Frame(props: { children?: JSX.Element }): JSX.Element {
+function Frame(props: { children?: JSX.Element; onPassword: () => void }): JSX.Element {
   const go = useNavigate();
   const location = useLocation();
   const [keyList, setKeyList] = createSignal(false);
@@ -131,7 +146,7 @@ function Frame(props: { children?: JSX.Element }): JSX.Element {
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Bar />
+      <Bar onPassword={props.onPassword} />
       <Rail />
       <main class="main" id="main">
         <Banner upgraded={upgraded()} />

@@ -1,48 +1,112 @@
-// Signing in: today, with the token of the array.
+// Signing in: with name and password, or with a token; a new array is set up here.
 
-import { createSignal, type JSX, Show } from "solid-js";
-import { exchange } from "../api/client";
+import { createSignal, type JSX, onMount, Show } from "solid-js";
 import { asFailure, type Failure, Refused } from "../api/failure";
 import { changed } from "../api/query";
+import { setUp, setupNeeded, signIn, takeToken } from "../api/sign-in";
 import { Dialog } from "../parts/dialog";
-import { TextField } from "../parts/form";
+import { CheckField, TextField } from "../parts/form";
+import { NewPassword, useNewPassword } from "../parts/new-password";
 import { FailureBox } from "../parts/state";
-import { credentialsOf, keep } from "../session";
+import { person, tabToken } from "../session";
 import { Mark } from "./icons";
 
 /** Characters that a header can hold. */
 const POSSIBLE = /^[\x21-\x7e]+$/;
 
-function SignInForm(): JSX.Element {
-  const [token, setToken] = createSignal("");
+/** A form whose one request proves who the person is. */
+function CredentialsForm(props: {
+  verb: string;
+  ready: boolean;
+  send: () => Promise<void>;
+  /** Code of a problem that a field shows. */
+  shown?: (failure: Failure) => boolean;
+  onFailure: (failure: Failure | undefined) => void;
+  children: JSX.Element;
+}): JSX.Element {
   const [failure, setFailure] = createSignal<Failure>();
   const [busy, setBusy] = createSignal(false);
-  const wrong = () => {
-    const present = failure();
-    return present instanceof Refused && present.status === 401;
+  const tell = (present: Failure | undefined) => {
+    setFailure(present);
+    props.onFailure(present);
   };
-  const shape = () =>
-    token() === "" || POSSIBLE.test(token().trim()) ? undefined : "a token has no spaces or accents";
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    const candidate = token().trim();
-    if (busy() || candidate === "" || shape() !== undefined) return;
+    if (busy() || !props.ready) return;
     setBusy(true);
-    setFailure(undefined);
+    tell(undefined);
     try {
-      await exchange("GET", "/api/v1/system", credentialsOf(candidate));
-      keep(candidate);
+      await props.send();
       // The page shows data from before the session ended.
       void changed();
     } catch (error) {
-      setFailure(asFailure(error));
+      tell(asFailure(error));
     } finally {
       setBusy(false);
     }
   };
   return (
     <form onSubmit={(event) => void submit(event)}>
-      <Show when={!wrong() && failure()}>{(present) => <FailureBox failure={present()} />}</Show>
+      <Show when={failure() && !props.shown?.(failure() as Failure) && failure()}>
+        {(present) => <FailureBox failure={present()} />}
+      </Show>
+      {props.children}
+      <button type="submit" class="primary" disabled={busy()} aria-busy={busy()}>
+        {props.verb}
+      </button>
+    </form>
+  );
+}
+
+const isWrong = (failure: Failure | undefined): boolean => failure instanceof Refused && failure.status === 401;
+
+function PasswordForm(): JSX.Element {
+  const [user, setUser] = createSignal(person()?.kind === "user" ? (person()?.user ?? "") : "");
+  const [password, setPassword] = createSignal("");
+  const [display, setDisplay] = createSignal(false);
+  const [wrong, setWrong] = createSignal(false);
+  return (
+    <CredentialsForm
+      verb="Sign in"
+      ready={user().trim() !== "" && password() !== ""}
+      send={() => signIn({ user: user().trim(), password: password(), display: display() })}
+      shown={isWrong}
+      onFailure={(failure) => setWrong(isWrong(failure))}
+    >
+      <TextField label="Name" name="user" complete="username" required value={user()} onInput={setUser} />
+      <TextField
+        label="Password"
+        name="password"
+        type="password"
+        complete="current-password"
+        required
+        value={password()}
+        onInput={setPassword}
+        error={wrong() ? "the array does not take this name with this password" : undefined}
+      />
+      <CheckField
+        label="A wall display: a viewer stays signed in for 30 days"
+        name="display"
+        checked={display()}
+        onInput={setDisplay}
+      />
+    </CredentialsForm>
+  );
+}
+
+function TokenForm(): JSX.Element {
+  const [token, setToken] = createSignal("");
+  const [wrong, setWrong] = createSignal(false);
+  const shape = () =>
+    token() === "" || POSSIBLE.test(token().trim()) ? undefined : "a token has no spaces or accents";
+  return (
+    <CredentialsForm
+      verb="Sign in with the token"
+      ready={token().trim() !== "" && shape() === undefined}
+      send={() => takeToken(token().trim())}
+      shown={isWrong}
+      onFailure={(failure) => setWrong(isWrong(failure))}
+    >
       <TextField
         label="Token"
         name="token"
@@ -53,41 +117,99 @@ function SignInForm(): JSX.Element {
         error={wrong() ? "the array does not take this token" : shape()}
         hint={
           <>
-            It is in <code>admin.token</code> in the array's state directory, usually <code>/var/lib/windlass</code>.
-            This tab keeps it until it is closed.
+            The first one is in <code>admin.token</code> in the array's state directory, usually{" "}
+            <code>/var/lib/windlass</code>. This tab keeps it until it is closed.
           </>
         }
       />
-      <button type="submit" class="primary" disabled={busy()} aria-busy={busy()}>
-        Sign in
-      </button>
-    </form>
+    </CredentialsForm>
   );
 }
 
-/** The page before anything else, or, `again`, a dialog over it when the array no longer takes the token. */
+/** Both ways to sign in, and the way between them. */
+function Forms(): JSX.Element {
+  const [byToken, setByToken] = createSignal(tabToken() !== null);
+  return (
+    <>
+      <Show when={byToken()} fallback={<PasswordForm />}>
+        <TokenForm />
+      </Show>
+      <button type="button" class="quiet" onClick={() => setByToken(!byToken())}>
+        {byToken() ? "With name and password instead" : "With a token instead"}
+      </button>
+    </>
+  );
+}
+
+/** Creates the first administrator of a new array. */
+function SetUpForm(): JSX.Element {
+  const [code, setCode] = createSignal("");
+  const [user, setUser] = createSignal("");
+  const password = useNewPassword();
+  return (
+    <CredentialsForm
+      verb="Create the administrator"
+      ready={code().trim() !== "" && user().trim() !== "" && password.ready()}
+      send={() => setUp({ code: code().trim(), user: user().trim(), password: password.value() })}
+      onFailure={() => undefined}
+    >
+      <p>This array has no administrator yet. The code shows that you may make one.</p>
+      <TextField
+        label="Code"
+        name="code"
+        required
+        value={code()}
+        onInput={setCode}
+        hint={
+          <>
+            It is in <code>setup.code</code> in the array's state directory, usually <code>/var/lib/windlass</code>, for
+            an hour after the start; <code>windlass setup code</code> makes another.
+          </>
+        }
+      />
+      <TextField label="Your name" name="user" complete="username" required value={user()} onInput={setUser} />
+      <NewPassword of={password} />
+    </CredentialsForm>
+  );
+}
+
+/** The page before anything else, or, `again`, a dialog over it when the array no longer takes the person. */
 export default function SignIn(props: { again: boolean }): JSX.Element {
   return (
     <Show when={props.again} fallback={<FirstPage />}>
       <Dialog title="Sign in again" onClose={() => undefined} fixed>
-        <p>The array no longer takes the token of this tab. The page stays as it is.</p>
-        <SignInForm />
+        <p>The sign-in of this tab has ended. The page stays as it is.</p>
+        <Forms />
       </Dialog>
     </Show>
   );
 }
 
 function FirstPage(): JSX.Element {
-  document.title = "Sign in · Windlass";
+  const [needed, setNeeded] = createSignal(false);
+  const [anyway, setAnyway] = createSignal(false);
+  onMount(() => {
+    document.title = "Sign in · Windlass";
+    // Without an answer there is nothing to set up either; signing in says why.
+    setupNeeded().then(setNeeded, asFailure);
+  });
+  const setsUp = () => needed() && !anyway();
   return (
     <main class="sign-in">
       <div class="mark">
         <Mark />
         <h1>Windlass</h1>
       </div>
-      <SignInForm />
+      <Show when={setsUp()} fallback={<Forms />}>
+        <SetUpForm />
+      </Show>
+      <Show when={needed()}>
+        <button type="button" class="quiet" onClick={() => setAnyway(!anyway())}>
+          {anyway() ? "Set the array up instead" : "Sign in instead"}
+        </button>
+      </Show>
       <footer class="soft small">
-        {location.host} · compare the certificate with <code>tls/cert.pem</code> in the same directory
+        {location.host} · compare the certificate with <code>tls/cert.pem</code> in the array's state directory
       </footer>
     </main>
   );

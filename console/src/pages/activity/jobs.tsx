@@ -113,9 +113,15 @@ export function JobsTab(): JSX.Element {
               rows={items()}
               id={({ id }) => id}
               actions={(job) => [
-                { label: "Change its share…", unless: ended(job), run: () => setOpen({ verb: "set", job }) },
+                {
+                  label: "Change its share…",
+                  needs: "operator",
+                  unless: ended(job),
+                  run: () => setOpen({ verb: "set", job }),
+                },
                 {
                   label: "Cancel…",
+                  needs: "operator",
                   danger: true,
                   unless: ended(job) ?? (job.sanitize == null ? undefined : "a host started it; it runs to its end"),
                   run: () => setOpen({ verb: "cancel", job }),

@@ -1,12 +1,14 @@
-// Activity: jobs, events, alerts.
+// Activity: jobs, events, alerts, the audit.
 
 import { useParams, useSearchParams } from "@solidjs/router";
 import { type JSX, Match, Show, Switch } from "solid-js";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs } from "../../parts/head";
 import type { Same } from "../../parts/shell-lines";
+import { unless } from "../../session";
 import NotFound from "../not-found/page";
 import { AlertsTab } from "./alerts";
+import { AuditTab } from "./audit";
 import { JobsTab } from "./jobs";
 
 const SAME: Record<string, Same[]> = {
@@ -15,6 +17,10 @@ const SAME: Record<string, Same[]> = {
     { what: "list the events, and follow them", windlass: "windlass event list --follow", path: "/api/v1/events" },
   ],
   alerts: [{ what: "list the alerts", windlass: "windlass alert list", path: "/api/v1/alerts" }],
+  audit: [
+    { what: "list the audit", windlass: "windlass audit list", path: "/api/v1/audit" },
+    { what: "verify the audit", windlass: "windlass audit verify", path: "/api/v1/audit/verify" },
+  ],
 };
 
 export default function Activity(): JSX.Element {
@@ -32,6 +38,7 @@ export default function Activity(): JSX.Element {
               { name: "Jobs", path: "/activity/jobs" },
               { name: "Events", path: "/activity/events" },
               { name: "Alerts", path: "/activity/alerts" },
+              ...(unless("admin") === undefined ? [{ name: "Audit", path: "/activity/audit" }] : []),
             ]}
           />
           <Switch>
@@ -70,6 +77,9 @@ export default function Activity(): JSX.Element {
             </Match>
             <Match when={tab() === "alerts"}>
               <AlertsTab />
+            </Match>
+            <Match when={tab() === "audit"}>
+              <AuditTab />
             </Match>
           </Switch>
         </>

@@ -12,6 +12,7 @@ import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Host, HostGroup, Portal, Session, Share, Volume } from "../../api/schema";
 import { shareSteps, volumeSteps } from "../../connect/steps";
+import { Act } from "../../parts/act";
 import { ChoiceField } from "../../parts/form";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
@@ -109,9 +110,9 @@ export default function Connect(): JSX.Element {
               fallback={
                 <p>
                   {search.host} may not use {what()} yet.{" "}
-                  <button type="button" class="primary" onClick={() => setOpen("grant")}>
+                  <Act class="primary" onClick={() => setOpen("grant")}>
                     Grant access
-                  </button>
+                  </Act>
                 </p>
               }
             >

@@ -5,6 +5,7 @@ import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { CreateGroup, DeleteGroup, SetGroup } from "../../actions/group";
 import { useList } from "../../api/list";
 import type { HostGroup } from "../../api/schema";
+import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { Rows } from "../../parts/rows";
@@ -31,9 +32,9 @@ export default function Groups(): JSX.Element {
   const [open, setOpen] = createSignal<{ verb: "create" } | { verb: "set" | "delete"; group: HostGroup }>();
   const close = () => setOpen(undefined);
   const add = (
-    <button type="button" class="primary" data-new="" onClick={() => setOpen({ verb: "create" })}>
+    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
       New group
-    </button>
+    </Act>
   );
   return (
     <>
@@ -69,8 +70,8 @@ export default function Groups(): JSX.Element {
               rows={items()}
               id={({ name }) => name}
               actions={(group) => [
-                { label: "Change members…", run: () => setOpen({ verb: "set", group }) },
-                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", group }) },
+                { label: "Change members…", needs: "operator", run: () => setOpen({ verb: "set", group }) },
+                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", group }) },
               ]}
             />
           </Show>

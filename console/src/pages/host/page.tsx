@@ -10,6 +10,7 @@ import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Access, Host, HostGroup, HostLun, Session } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { Grantee } from "../../parts/grantee";
 import { Head } from "../../parts/head";
 import { At } from "../../parts/numbers";
@@ -72,12 +73,10 @@ export default function HostPage(): JSX.Element {
         <Show when={query.data()}>
           {(host) => (
             <>
-              <button type="button" onClick={() => setOpen({ verb: "change", host: host() })}>
-                Change
-              </button>
-              <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
+              <Act onClick={() => setOpen({ verb: "change", host: host() })}>Change</Act>
+              <Act class="danger" onClick={() => setOpen({ verb: "delete" })}>
                 Delete
-              </button>
+              </Act>
             </>
           )}
         </Show>
@@ -94,7 +93,9 @@ export default function HostPage(): JSX.Element {
                 rows={luns()}
                 id={({ volume, grantee }) => `${volume} for ${grantee}`}
                 parameter="volumes"
-                actions={(lun) => [{ label: "Revoke…", danger: true, run: () => setOpen({ verb: "revoke", lun }) }]}
+                actions={(lun) => [
+                  { label: "Revoke…", needs: "operator", danger: true, run: () => setOpen({ verb: "revoke", lun }) },
+                ]}
               />
             </Show>
             <h2 class="under">Sessions</h2>
@@ -105,7 +106,9 @@ export default function HostPage(): JSX.Element {
                 rows={own()}
                 id={({ id }) => String(id)}
                 parameter="sessions"
-                actions={(session) => [{ label: "End…", danger: true, run: () => setOpen({ verb: "end", session }) }]}
+                actions={(session) => [
+                  { label: "End…", needs: "operator", danger: true, run: () => setOpen({ verb: "end", session }) },
+                ]}
               />
             </Show>
           </>

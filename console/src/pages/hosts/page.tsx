@@ -5,6 +5,7 @@ import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
 import { useList } from "../../api/list";
 import type { Host, Session } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { Ago, Bytes } from "../../parts/numbers";
@@ -87,9 +88,9 @@ export default function Hosts(): JSX.Element {
     },
   ];
   const add = (
-    <button type="button" class="primary" data-new="" onClick={() => setOpen({ verb: "create" })}>
+    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
       New host
-    </button>
+    </Act>
   );
   return (
     <>
@@ -132,8 +133,8 @@ export default function Hosts(): JSX.Element {
               rows={items()}
               id={({ name }) => name}
               actions={(host) => [
-                { label: "Change…", run: () => setOpen({ verb: "change", host }) },
-                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", host }) },
+                { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", host }) },
+                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", host }) },
               ]}
             />
           </Show>

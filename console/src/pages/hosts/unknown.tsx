@@ -2,6 +2,7 @@
 
 import { For, type JSX, Show } from "solid-js";
 import type { Session } from "../../api/schema";
+import { Act } from "../../parts/act";
 
 const MOST = 5;
 
@@ -21,9 +22,7 @@ export function Unknown(props: { sessions: Session[]; onMake: (iqn: string) => v
                 <span>
                   <code>{session.initiator}</code> from {session.peer_address}
                 </span>
-                <button type="button" onClick={() => props.onMake(session.initiator)}>
-                  Make it a host
-                </button>
+                <Act onClick={() => props.onMake(session.initiator)}>Make it a host</Act>
               </li>
             )}
           </For>

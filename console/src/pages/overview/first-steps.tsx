@@ -4,6 +4,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { CreateHost } from "../../actions/host";
 import { CreateVolume } from "../../actions/volume/create";
 import type { Status } from "../../api/schema";
+import { Act } from "../../parts/act";
 
 export default function FirstSteps(props: { status: Status }): JSX.Element {
   const [open, setOpen] = createSignal<"volume" | "host">();
@@ -14,17 +15,15 @@ export default function FirstSteps(props: { status: Status }): JSX.Element {
         <li>
           <strong>Make a volume.</strong> A block device of the size that hosts will see; it takes space as they write.
           <p>
-            <button type="button" class="primary" data-new="" onClick={() => setOpen("volume")}>
+            <Act class="primary" first onClick={() => setOpen("volume")}>
               New volume
-            </button>
+            </Act>
           </p>
         </li>
         <li classList={{ done: props.status.hosts > 0 }}>
           <strong>Name a host.</strong> A machine, by the initiator name that it shows.
           <p>
-            <button type="button" onClick={() => setOpen("host")}>
-              New host
-            </button>
+            <Act onClick={() => setOpen("host")}>New host</Act>
           </p>
         </li>
         <li>

@@ -44,7 +44,7 @@ export default function Sessions(): JSX.Element {
               columns={COLUMNS}
               rows={items()}
               id={({ id }) => String(id)}
-              actions={(session) => [{ label: "End…", danger: true, run: () => setEnding(session) }]}
+              actions={(session) => [{ label: "End…", needs: "operator", danger: true, run: () => setEnding(session) }]}
             />
           </Show>
         )}

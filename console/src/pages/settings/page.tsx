@@ -1,18 +1,16 @@
 // Settings: the array, this browser, signing out.
 
 import { For, type JSX, Show } from "solid-js";
-import { forget } from "../../api/query";
 import type { Status } from "../../api/schema";
 import { useStatus } from "../../api/status";
-import { forgetActivity } from "../../live/activity";
 import { Copy, Lines } from "../../parts/copy";
 import { CheckField, ChoiceField } from "../../parts/form";
 import { Head } from "../../parts/head";
 import { now } from "../../parts/now";
 import { At } from "../../parts/numbers";
+import { SettingsTabs } from "../../parts/settings-tabs";
 import { Shown } from "../../parts/state";
 import { duration } from "../../parts/time";
-import { signOut } from "../../session";
 import { keys, setKeys, setTheme, type Theme, theme } from "../../shell/preferences";
 
 const THEMES: { value: Theme; label: string }[] = [
@@ -23,21 +21,13 @@ const THEMES: { value: Theme; label: string }[] = [
 
 export default function Settings(): JSX.Element {
   const status = useStatus();
-  const leave = () => {
-    signOut();
-    forget();
-    forgetActivity();
-  };
   return (
     <>
       <Head
         title="Settings"
         same={[{ what: "the configuration in effect", windlass: "windlass check-config", path: "/api/v1/system" }]}
-      >
-        <button type="button" onClick={leave}>
-          Sign out
-        </button>
-      </Head>
+      />
+      <SettingsTabs />
       <div class="cards">
         <Shown of={status}>{(present) => <ArrayCard status={present()} />}</Shown>
         <section class="card">
@@ -60,7 +50,6 @@ export default function Settings(): JSX.Element {
               </>
             }
           />
-          <p class="soft small">The token is kept by this tab until it is closed.</p>
         </section>
         <section class="card">
           <h2>Metrics</h2>

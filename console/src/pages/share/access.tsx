@@ -3,6 +3,7 @@
 import { createSignal, type JSX, Show } from "solid-js";
 import { GrantShare, RevokeShare } from "../../actions/share";
 import type { Export, Share } from "../../api/schema";
+import { Act } from "../../parts/act";
 import { Grantee } from "../../parts/grantee";
 import { Rows } from "../../parts/rows";
 import { Empty } from "../../parts/state";
@@ -46,9 +47,9 @@ export function AccessTab(props: { share: Share }): JSX.Element {
   const [granting, setGranting] = createSignal(false);
   const [revoking, setRevoking] = createSignal<Export>();
   const grant = (
-    <button type="button" class="primary" onClick={() => setGranting(true)}>
+    <Act class="primary" onClick={() => setGranting(true)}>
       Grant access
-    </button>
+    </Act>
   );
   return (
     <>
@@ -58,7 +59,7 @@ export function AccessTab(props: { share: Share }): JSX.Element {
           columns={COLUMNS}
           rows={props.share.exports}
           id={({ host }) => host}
-          actions={(rule) => [{ label: "Revoke…", danger: true, run: () => setRevoking(rule) }]}
+          actions={(rule) => [{ label: "Revoke…", needs: "operator", danger: true, run: () => setRevoking(rule) }]}
         />
         <p class="under">{grant}</p>
       </Show>

@@ -8,6 +8,7 @@ import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Share } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { OffloadOf } from "../../parts/offload/of-one";
@@ -52,15 +53,13 @@ export default function SharePage(): JSX.Element {
               <a class="button" href={`/connect?share=${encodeURIComponent(name())}`}>
                 Connect
               </a>
-              <button type="button" data-new="" onClick={() => setOpen({ verb: "snapshot", share: share() })}>
+              <Act first onClick={() => setOpen({ verb: "snapshot", share: share() })}>
                 Snapshot
-              </button>
-              <button type="button" onClick={() => setOpen({ verb: "change", share: share() })}>
-                Change
-              </button>
-              <button type="button" class="danger" onClick={() => setOpen({ verb: "delete", share: share() })}>
+              </Act>
+              <Act onClick={() => setOpen({ verb: "change", share: share() })}>Change</Act>
+              <Act class="danger" onClick={() => setOpen({ verb: "delete", share: share() })}>
                 Delete
-              </button>
+              </Act>
             </>
           )}
         </Show>

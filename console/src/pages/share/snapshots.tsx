@@ -1,7 +1,7 @@
 // Snapshots of a share.
 
-import { createSignal, type JSX, Show } from "solid-js";
-import { DeleteSnapshots } from "../../actions/snapshot";
+import { type JSX, Show } from "solid-js";
+import { useSnapshotActions } from "../../actions/snapshot-menu";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { Share, Snapshot } from "../../api/schema";
@@ -13,7 +13,7 @@ const COLUMNS = snapshotColumns(false);
 
 export function SnapshotsTab(props: { share: Share }): JSX.Element {
   const snapshots = useList<Snapshot>(() => api("shares", props.share.name, "snapshots"));
-  const [deleting, setDeleting] = createSignal<Snapshot>();
+  const actions = useSnapshotActions();
   return (
     <>
       <Shown of={snapshots}>
@@ -27,14 +27,12 @@ export function SnapshotsTab(props: { share: Share }): JSX.Element {
               columns={COLUMNS}
               rows={items()}
               id={({ name }) => name}
-              actions={(snapshot) => [{ label: "Delete…", danger: true, run: () => setDeleting(snapshot) }]}
+              actions={actions.of}
             />
           </Show>
         )}
       </Shown>
-      <Show when={deleting()} keyed>
-        {(snapshot) => <DeleteSnapshots snapshots={[snapshot]} onClose={() => setDeleting(undefined)} />}
-      </Show>
+      {actions.dialog()}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { granteeName } from "../../api/grants";
 import { useList } from "../../api/list";
 import type { Share } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
@@ -75,9 +76,9 @@ export default function Shares(): JSX.Element {
   >();
   const close = () => setOpen(undefined);
   const add = (
-    <button type="button" class="primary" data-new="" onClick={() => setOpen({ verb: "create" })}>
+    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
       New share
-    </button>
+    </Act>
   );
   return (
     <>
@@ -115,10 +116,10 @@ export default function Shares(): JSX.Element {
               actions={(share) => [
                 { label: "Open", run: () => go(pagePath("share", share.name)) },
                 { label: "Connect a host", run: () => go(`/connect?share=${encodeURIComponent(share.name)}`) },
-                { label: "Grant access…", run: () => setOpen({ verb: "grant", share }) },
-                { label: "Snapshot…", run: () => setOpen({ verb: "snapshot", share }) },
-                { label: "Change…", run: () => setOpen({ verb: "change", share }) },
-                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", share }) },
+                { label: "Grant access…", needs: "operator", run: () => setOpen({ verb: "grant", share }) },
+                { label: "Snapshot…", needs: "operator", run: () => setOpen({ verb: "snapshot", share }) },
+                { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", share }) },
+                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", share }) },
               ]}
             />
           </Show>

@@ -3,12 +3,14 @@
 import { useSearchParams } from "@solidjs/router";
 import { createSignal, type JSX, Show } from "solid-js";
 import { DeleteSnapshots } from "../../actions/snapshot";
-import { CloneVolume } from "../../actions/volume/create";
+import { lockedReason, useSnapshotActions } from "../../actions/snapshot-menu";
 import { useList } from "../../api/list";
 import { full, withQuery } from "../../api/paths";
 import { INTERVAL_MS } from "../../api/query";
 import type { Snapshot } from "../../api/schema";
 import { useStatus } from "../../api/status";
+import { Act } from "../../parts/act";
+import { SnapshotsTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
@@ -23,7 +25,7 @@ export default function Snapshots(): JSX.Element {
   const snapshots = useList<Snapshot>(() => withQuery("/api/v1/snapshots", { q: search.q }), true, INTERVAL_MS, true);
   const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
   const [deleting, setDeleting] = createSignal<Snapshot[]>([]);
-  const [cloning, setCloning] = createSignal<Snapshot>();
+  const actions = useSnapshotActions();
   const select = (id: string, on: boolean) => {
     const next = new Set(selected());
     if (on) next.add(id);
@@ -31,6 +33,10 @@ export default function Snapshots(): JSX.Element {
     setSelected(next);
   };
   const chosen = () => (snapshots.data() ?? []).filter((snapshot) => selected().has(full(snapshot)));
+  const locked = () => {
+    const first = chosen().find((snapshot) => lockedReason(snapshot) !== undefined);
+    return first === undefined ? undefined : `${full(first)} is ${lockedReason(first)}`;
+  };
   return (
     <>
       <Head
@@ -47,6 +53,7 @@ export default function Snapshots(): JSX.Element {
           },
         ]}
       />
+      <SnapshotsTabs snapshots={status.data()?.snapshots} />
       <Shown of={snapshots}>
         {(items) => (
           <Show
@@ -78,9 +85,9 @@ export default function Snapshots(): JSX.Element {
               <Show when={chosen().length > 0}>
                 <span class="bulk">
                   {chosen().length} selected:
-                  <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
+                  <Act class="danger" unless={locked()} onClick={() => setDeleting(chosen())}>
                     Delete
-                  </button>
+                  </Act>
                 </span>
               </Show>
             </div>
@@ -92,10 +99,7 @@ export default function Snapshots(): JSX.Element {
               id={full}
               selected={selected()}
               onSelect={select}
-              actions={(snapshot) => [
-                ...(snapshot.of_share ? [] : [{ label: "Clone…", run: () => setCloning(snapshot) }]),
-                { label: "Delete…", danger: true, run: () => setDeleting([snapshot]) },
-              ]}
+              actions={actions.of}
             />
           </Show>
         )}
@@ -109,9 +113,7 @@ export default function Snapshots(): JSX.Element {
           }}
         />
       </Show>
-      <Show when={cloning()} keyed>
-        {(snapshot) => <CloneVolume source={full(snapshot)} onClose={() => setCloning(undefined)} />}
-      </Show>
+      {actions.dialog()}
     </>
   );
 }

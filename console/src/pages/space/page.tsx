@@ -4,6 +4,8 @@ import { createSignal, For, type JSX, Show } from "solid-js";
 import { GrowPool, SetPool, StartPoolJob } from "../../actions/pool";
 import { useList } from "../../api/list";
 import type { Pool } from "../../api/schema";
+import { Act } from "../../parts/act";
+import { SpaceTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
 import { Ago, Bytes } from "../../parts/numbers";
 import { PoolBar } from "../../parts/pool-bar";
@@ -33,6 +35,7 @@ export default function Space(): JSX.Element {
           },
         ]}
       />
+      <SpaceTabs trash={pools.data()?.reduce((sum, pool) => sum + (pool.trash ?? 0), 0)} />
       <Shown of={pools}>
         {(items) => (
           <For each={items()}>
@@ -47,21 +50,15 @@ export default function Space(): JSX.Element {
                       </h2>
                     </div>
                     <div class="head-actions">
-                      <button type="button" onClick={() => setOpen({ verb: "grow", pool })}>
+                      <Act needs="admin" onClick={() => setOpen({ verb: "grow", pool })}>
                         Grow
-                      </button>
-                      <button type="button" onClick={() => setOpen({ verb: "set", pool })}>
+                      </Act>
+                      <Act needs="admin" onClick={() => setOpen({ verb: "set", pool })}>
                         Thresholds
-                      </button>
-                      <button type="button" onClick={() => setOpen({ verb: "reclaim", pool })}>
-                        Reclaim zeros
-                      </button>
-                      <button type="button" onClick={() => setOpen({ verb: "scrub", pool })}>
-                        Scrub
-                      </button>
-                      <button type="button" onClick={() => setOpen({ verb: "check", pool })}>
-                        Check
-                      </button>
+                      </Act>
+                      <Act onClick={() => setOpen({ verb: "reclaim", pool })}>Reclaim zeros</Act>
+                      <Act onClick={() => setOpen({ verb: "scrub", pool })}>Scrub</Act>
+                      <Act onClick={() => setOpen({ verb: "check", pool })}>Check</Act>
                     </div>
                   </div>
                   <PoolBar pool={pool} />
@@ -109,6 +106,7 @@ function Sum(props: { pool: Pool }): JSX.Element {
           {line("unique", props.pool.unique_bytes)}
           {line("shared", props.pool.shared_bytes)}
           {line("snapshots", props.pool.snapshot_bytes)}
+          {line("trash", props.pool.trash_bytes)}
           {line("tokens", props.pool.token_bytes)}
           {line("= used", props.pool.used_bytes)}
           {line("free", props.pool.free_bytes)}

@@ -5,6 +5,7 @@ import { RevokeAccess } from "../../actions/access";
 import { covers } from "../../api/grants";
 import { useList } from "../../api/list";
 import type { HostGroup, Session, Volume, VolumeLun } from "../../api/schema";
+import { Act } from "../../parts/act";
 import { Copy } from "../../parts/copy";
 import { Grantee } from "../../parts/grantee";
 import { Rows } from "../../parts/rows";
@@ -47,9 +48,9 @@ export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.El
     },
   ];
   const grant = (
-    <button type="button" class="primary" onClick={() => props.onGrant()}>
+    <Act class="primary" onClick={() => props.onGrant()}>
       Grant access
-    </button>
+    </Act>
   );
   return (
     <>
@@ -59,7 +60,7 @@ export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.El
           columns={columns}
           rows={props.volume.luns}
           id={(lun) => lun.host}
-          actions={(lun) => [{ label: "Revoke…", danger: true, run: () => setRevoking(lun) }]}
+          actions={(lun) => [{ label: "Revoke…", needs: "operator", danger: true, run: () => setRevoking(lun) }]}
         />
         <p class="under">{grant}</p>
       </Show>

@@ -7,6 +7,7 @@ import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { Menu } from "../../parts/menu";
@@ -71,12 +72,10 @@ export default function VolumePage(): JSX.Element {
               <a class="button" href={`/connect?volume=${encodeURIComponent(volume().name)}`}>
                 Connect
               </a>
-              <button type="button" data-new="" onClick={() => actions.open("snapshot", volume())}>
+              <Act first onClick={() => actions.open("snapshot", volume())}>
                 Snapshot
-              </button>
-              <button type="button" onClick={() => actions.open("clone", volume())}>
-                Clone
-              </button>
+              </Act>
+              <Act onClick={() => actions.open("clone", volume())}>Clone</Act>
               <Menu
                 label={`more actions for ${volume().name}`}
                 text="More ▾"

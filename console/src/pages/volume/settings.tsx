@@ -2,6 +2,7 @@
 
 import type { JSX } from "solid-js";
 import type { Volume } from "../../api/schema";
+import { Act } from "../../parts/act";
 import { Copy } from "../../parts/copy";
 import { At } from "../../parts/numbers";
 
@@ -24,9 +25,7 @@ export function SettingsTab(props: { volume: Volume; onChange: () => void }): JS
           <dd>{threshold(props.volume.critical_percent)}</dd>
         </dl>
         <p class="under">
-          <button type="button" onClick={() => props.onChange()}>
-            Change
-          </button>
+          <Act onClick={() => props.onChange()}>Change</Act>
         </p>
       </section>
       <section class="card">

@@ -1,13 +1,13 @@
 // Snapshots of a volume, and the tree of its clones.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
-import { DeleteSnapshots, TakeSnapshot } from "../../actions/snapshot";
-import { CloneVolume } from "../../actions/volume/create";
-import { RollbackVolume } from "../../actions/volume/rollback";
+import { TakeSnapshot } from "../../actions/snapshot";
+import { useSnapshotActions } from "../../actions/snapshot-menu";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { Snapshot, TreeNode, Volume } from "../../api/schema";
 import { pagePath } from "../../api/search";
+import { Act } from "../../parts/act";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
@@ -16,15 +16,13 @@ import { Empty, Shown } from "../../parts/state";
 const COLUMNS = snapshotColumns(false);
 
 export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
-  const [open, setOpen] = createSignal<
-    { verb: "take" } | { verb: "clone" | "rollback" | "delete"; snapshot: Snapshot }
-  >();
-  const close = () => setOpen(undefined);
+  const [taking, setTaking] = createSignal(false);
+  const actions = useSnapshotActions(true);
   const snapshots = useList<Snapshot>(() => api("volumes", props.volume.name, "snapshots"));
   const take = (
-    <button type="button" class="primary" onClick={() => setOpen({ verb: "take" })}>
+    <Act class="primary" onClick={() => setTaking(true)}>
       Take a snapshot
-    </button>
+    </Act>
   );
   return (
     <>
@@ -44,29 +42,16 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
               columns={COLUMNS}
               rows={items()}
               id={(snapshot) => snapshot.name}
-              actions={(snapshot) => [
-                { label: "Clone…", run: () => setOpen({ verb: "clone", snapshot }) },
-                { label: "Roll the volume back to it…", run: () => setOpen({ verb: "rollback", snapshot }) },
-                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", snapshot }) },
-              ]}
+              actions={actions.of}
             />
             <Tree volume={props.volume.name} />
           </Show>
         )}
       </Shown>
-      <Show when={open()} keyed>
-        {(present) =>
-          present.verb === "take" ? (
-            <TakeSnapshot of={[props.volume.name]} onClose={close} />
-          ) : present.verb === "clone" ? (
-            <CloneVolume source={`${props.volume.name}@${present.snapshot.name}`} onClose={close} />
-          ) : present.verb === "rollback" ? (
-            <RollbackVolume volume={props.volume.name} snapshot={present.snapshot.name} onClose={close} />
-          ) : (
-            <DeleteSnapshots snapshots={[present.snapshot]} onClose={close} />
-          )
-        }
+      <Show when={taking()}>
+        <TakeSnapshot of={[props.volume.name]} onClose={() => setTaking(false)} />
       </Show>
+      {actions.dialog()}
     </>
   );
 }

@@ -3,6 +3,7 @@
 import { createSignal, type JSX, Show } from "solid-js";
 import { GrantAccess } from "../../actions/access";
 import { TakeSnapshot } from "../../actions/snapshot";
+import { Act } from "../../parts/act";
 
 export function BulkActions(props: { names: string[]; onClear: () => void }): JSX.Element {
   const [open, setOpen] = createSignal<"snapshot" | "grant">();
@@ -11,12 +12,8 @@ export function BulkActions(props: { names: string[]; onClear: () => void }): JS
     <Show when={props.names.length > 0}>
       <span class="bulk">
         {props.names.length} selected:
-        <button type="button" onClick={() => setOpen("snapshot")}>
-          {props.names.length === 1 ? "Snapshot" : "Snapshot together"}
-        </button>
-        <button type="button" onClick={() => setOpen("grant")}>
-          Grant
-        </button>
+        <Act onClick={() => setOpen("snapshot")}>{props.names.length === 1 ? "Snapshot" : "Snapshot together"}</Act>
+        <Act onClick={() => setOpen("grant")}>Grant</Act>
         <button type="button" class="quiet" onClick={() => props.onClear()}>
           clear
         </button>

@@ -11,6 +11,7 @@ import { useStatus } from "../../api/status";
 import type { VolumeKey, VolumeQuery } from "../../api/volume-query";
 import { useVolumeRows } from "../../api/volume-rows";
 import { useTopics } from "../../live/stream";
+import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { Bytes } from "../../parts/numbers";
 import { orderOf, textOf } from "../../parts/order";
@@ -85,9 +86,9 @@ export default function Volumes(): JSX.Element {
           },
         ]}
       >
-        <button type="button" class="primary" data-new="" onClick={() => setCreating(true)}>
+        <Act class="primary" first onClick={() => setCreating(true)}>
           New volume
-        </button>
+        </Act>
       </Head>
       <div class="filters">
         <input
@@ -143,9 +144,9 @@ function Nothing(props: { text: string; onClear: () => void; onNew: () => void }
       fallback={
         <Empty
           action={
-            <button type="button" class="primary" onClick={() => props.onNew()}>
+            <Act class="primary" onClick={() => props.onNew()}>
               New volume
-            </button>
+            </Act>
           }
         >
           A volume is a block device that hosts use over iSCSI. It takes space only as they write. On a command line:{" "}

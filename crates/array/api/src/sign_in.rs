@@ -34,7 +34,7 @@ pub struct SignInState {
     /// Value of the header `Windlass-CSRF`, which changes need beside the cookie of a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csrf: Option<String>,
-    /// Seconds without a request after which the sign-in of a user ends.
+    /// Seconds without a request after which the sign-in of a user ends; absent for a wall display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<u64>,
 }

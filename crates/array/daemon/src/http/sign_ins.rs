@@ -77,15 +77,23 @@ pub(super) async fn begin(
 /// Returns who the request is from. For a user who has signed in, with the value that changes need in the header
 /// `Windlass-CSRF`.
 #[utoipa::path(get, path = "/api/v1/sign-in", operation_id = "signin_show", tag = "people", responses((status = 200, body = SignInState)))]
-pub(super) async fn show(Extension(caller): Extension<Caller>, headers: HeaderMap) -> Json<SignInState> {
+pub(super) async fn show(
+    Extension(gate): Extension<Arc<Gate>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+) -> Json<SignInState> {
     let cookie = cookie::of(&headers).filter(|_| caller.kind == CallerKind::User);
+    let is_display = |(_, sign_in): &(&identity::User, &identity::SignIn)| {
+        Some(sign_in.id) == caller.sign_in && sign_in.display
+    };
+    let display = gate.see(|people| people.sign_ins(Timestamp::now()).iter().any(is_display));
     Json(SignInState {
         kind: caller.kind.name().to_owned(),
         user: caller.name,
         role: role_of(caller.role),
         must_change: caller.must_change,
         csrf: cookie.map(cookie::csrf),
-        idle_seconds: cookie.map(|_| IDLE.as_secs().unsigned_abs()),
+        idle_seconds: cookie.filter(|_| !display).map(|_| IDLE.as_secs().unsigned_abs()),
     })
 }
 

@@ -1,0 +1,315 @@
+// Dialogs of schedules: create, change, run, delete.
+
+import { createSignal, For, type JSX, Show } from "solid-js";
+import { useList } from "../api/list";
+import { api } from "../api/paths";
+import type { Keep, Schedule, ScheduleLast, Share, Volume, When } from "../api/schema";
+import { ChangeDialog, Shows } from "../parts/dialog";
+import { ChoiceField, TextField } from "../parts/form";
+import { keepArgument, minuteOf, parsePeriod, period, RULES, timeOfDay, whenArguments } from "../parts/schedule-words";
+import { windlass } from "../parts/shell-lines";
+import { count } from "../parts/units";
+import type { Closing } from "./closing";
+
+type Kind = "every" | "daily" | "weekly";
+
+const KINDS: { value: Kind; label: string }[] = [
+  { value: "every", label: "every …" },
+  { value: "daily", label: "daily" },
+  { value: "weekly", label: "weekly" },
+];
+const WEEK = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"].map((label, index) => ({
+  value: String(index + 1),
+  label,
+}));
+const DAY_S = 86_400;
+
+const kindOf = (when: When | undefined): Kind =>
+  when === undefined || "daily" in when ? "daily" : "every" in when ? "every" : "weekly";
+
+function minuteIn(when: When | undefined): number {
+  if (when === undefined || "every" in when) return 120;
+  return "daily" in when ? when.daily.minute : when.weekly.minute;
+}
+
+/** Creates a schedule, or changes one. */
+export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Element {
+  const old = props.schedule;
+  const [name, setName] = createSignal(old?.name ?? "");
+  const [kind, setKind] = createSignal(kindOf(old?.when));
+  const [every, setEvery] = createSignal(
+    old !== undefined && "every" in old.when ? period(old.when.every.seconds) : "1h",
+  );
+  const [time, setTime] = createSignal(timeOfDay(minuteIn(old?.when)));
+  const [day, setDay] = createSignal(old !== undefined && "weekly" in old.when ? String(old.when.weekly.day) : "7");
+  const [zone, setZone] = createSignal(old?.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const [members, setMembers] = createSignal((old?.volumes ?? []).join("\n"));
+  const [label, setLabel] = createSignal(
+    Object.entries(old?.label ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(),
+  );
+  const [keep, setKeep] = createSignal<Keep>(old?.keep ?? { daily: 7, weekly: 4 });
+  const [last, setLast] = createSignal(String(old?.keep_last ?? 3));
+  const [lock, setLock] = createSignal(old?.lock_seconds == null ? "" : period(old.lock_seconds));
+  const volumes = useList<Volume>(() => "/api/v1/volumes");
+  const shares = useList<Share>(() => "/api/v1/shares");
+  const names = () => [
+    ...new Set(
+      members()
+        .split(/[\s,]+/)
+        .filter((word) => word !== ""),
+    ),
+  ];
+  const unknown = () => {
+    const known = volumes.data() === undefined || shares.data() === undefined || volumes.more() || shares.more();
+    if (known) return undefined;
+    const all = new Set([...(volumes.data() ?? []), ...(shares.data() ?? [])].map((each) => each.name));
+    const first = names().find((each) => !all.has(each));
+    return first === undefined ? undefined : `there is no volume or share ${first}`;
+  };
+  const when = (): When | undefined => {
+    const [seconds, minute] = [parsePeriod(every()), minuteOf(time())];
+    if (kind() === "every") return seconds === undefined ? undefined : { every: { seconds } };
+    if (minute === undefined) return undefined;
+    return kind() === "daily" ? { daily: { minute } } : { weekly: { day: Number(day()), minute } };
+  };
+  const labels = (): Record<string, string> | undefined => {
+    if (label().trim() === "") return {};
+    const found = /^([^=\s]+)=([^=]*)$/.exec(label().trim());
+    return found === null ? undefined : { [found[1] ?? ""]: found[2] ?? "" };
+  };
+  const lockSeconds = (): number | undefined => (lock().trim() === "" ? 0 : (parsePeriod(lock()) ?? parseLong(lock())));
+  const has = () => names().length > 0 || label().trim() !== "";
+  const body = () => ({
+    ...(old === undefined ? { name: name().trim() } : {}),
+    when: when(),
+    zone: zone().trim(),
+    volumes: names(),
+    label: labels(),
+    keep: keep(),
+    keep_last: Number(last()),
+    lock_seconds: old === undefined && lockSeconds() === 0 ? undefined : lockSeconds(),
+  });
+  const line = () =>
+    windlass(
+      "schedule",
+      old === undefined ? "create" : "set",
+      old?.name ?? (name().trim() || "NAME"),
+      ...whenArguments(when() ?? { daily: { minute: 120 } }),
+      "--zone",
+      zone().trim() || "UTC",
+      ...(names().length > 0 ? ["--volumes", names().join(",")] : []),
+      ...(label().trim() === "" ? (old === undefined ? [] : ["--label", "none"]) : ["--label", label().trim()]),
+      ...(keepArgument(keep()) === "" ? [] : ["--keep", keepArgument(keep())]),
+      "--keep-last",
+      last(),
+      ...(lockSeconds() === 0 ? (old === undefined ? [] : ["--lock", "none"]) : ["--lock", lock().trim()]),
+    );
+  return (
+    <ChangeDialog
+      title={old === undefined ? "New schedule" : `Change ${old.name}`}
+      verb={old === undefined ? "Create schedule" : "Change schedule"}
+      onClose={props.onClose}
+      fields={{ exists: "name", "invalid-name": "name" }}
+      ready={
+        name().trim() !== "" &&
+        when() !== undefined &&
+        has() &&
+        labels() !== undefined &&
+        lockSeconds() !== undefined &&
+        Number(last()) >= 1
+      }
+      dirty={() => name() !== (old?.name ?? "")}
+      same={{
+        what: old === undefined ? "create this schedule" : "change this schedule",
+        windlass: line(),
+        method: old === undefined ? "POST" : "PATCH",
+        path: old === undefined ? api("schedules") : api("schedules", old.name),
+        body: body(),
+      }}
+    >
+      <Show when={old === undefined}>
+        <TextField
+          label="Name"
+          name="name"
+          required
+          value={name()}
+          onInput={setName}
+          hint="Names of its snapshots begin with it."
+        />
+      </Show>
+      <div class="side-by-side">
+        <ChoiceField
+          label="When"
+          name="when"
+          value={kind()}
+          onInput={(value) => setKind(KINDS.find((each) => each.value === value)?.value ?? "daily")}
+          options={KINDS}
+        />
+        <Show when={kind() === "weekly"}>
+          <ChoiceField label="Day" name="day" value={day()} onInput={setDay} options={WEEK} />
+        </Show>
+        <Show
+          when={kind() === "every"}
+          fallback={
+            <TextField
+              label="At"
+              name="time"
+              value={time()}
+              onInput={setTime}
+              error={minuteOf(time()) === undefined ? "such as 02:30" : undefined}
+            />
+          }
+        >
+          <TextField
+            label="Period"
+            name="every"
+            value={every()}
+            onInput={setEvery}
+            error={parsePeriod(every()) === undefined ? "such as 15m or 4h, up to 30d" : undefined}
+          />
+        </Show>
+        <TextField label="Time zone" name="zone" value={zone()} onInput={setZone} />
+      </div>
+      <TextField
+        label="Volumes and shares"
+        name="volumes"
+        multiline
+        value={members()}
+        onInput={setMembers}
+        error={unknown()}
+        hint="Names, with spaces or commas between them. All that are due together have snapshots of one instant."
+      />
+      <TextField
+        label="And all volumes with the label"
+        name="label"
+        placeholder="key=value"
+        value={label()}
+        onInput={setLabel}
+        error={labels() === undefined ? "such as tier=gold" : undefined}
+      />
+      <fieldset class="keep">
+        <legend>Keep the newest snapshot of each of the last …</legend>
+        <div class="side-by-side">
+          <For each={RULES}>
+            {(rule) => (
+              <TextField
+                label={{ hourly: "hours", daily: "days", weekly: "weeks", monthly: "months" }[rule]}
+                name={rule}
+                type="number"
+                value={String(keep()[rule] ?? 0)}
+                onInput={(value) => setKeep({ ...keep(), [rule]: Math.max(0, Math.floor(Number(value))) })}
+              />
+            )}
+          </For>
+          <TextField label="newest, always" name="keep_last" type="number" value={last()} onInput={setLast} />
+        </div>
+      </fieldset>
+      <TextField
+        label="Lock each against deletion for"
+        name="lock"
+        placeholder="not at all"
+        value={lock()}
+        onInput={setLock}
+        error={lockSeconds() === undefined ? "such as 7d or 12h" : undefined}
+        hint="Nobody can delete a locked snapshot, or shorten its lock. Locks may fill the pool."
+      />
+    </ChangeDialog>
+  );
+}
+
+/** Seconds of a number of days above 30. */
+function parseLong(text: string): number | undefined {
+  const found = /^(\d{1,4})\s*d$/.exec(text.trim());
+  const seconds = Number(found?.[1]) * DAY_S;
+  return found !== null && seconds <= 3650 * DAY_S ? seconds : undefined;
+}
+
+/** Runs a schedule beside its times. */
+export function RunSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
+  return (
+    <ChangeDialog
+      title={`Run ${props.schedule.name} now`}
+      verb="Run schedule"
+      onClose={props.onClose}
+      same={{
+        what: "run this schedule",
+        windlass: windlass("schedule", "run", props.schedule.name),
+        method: "POST",
+        path: api("schedules", props.schedule.name, "run"),
+      }}
+      after={(answer: { last?: ScheduleLast | null } | undefined) =>
+        answer?.last == null ? undefined : new Shows(<LastRun of={answer.last} />)
+      }
+    >
+      <p>
+        It takes a snapshot of each of its {count(props.schedule.members, "member")}, and removes those that its rules
+        no longer keep.
+      </p>
+    </ChangeDialog>
+  );
+}
+
+/** What a run did. */
+export function LastRun(props: { of: ScheduleLast }): JSX.Element {
+  return (
+    <>
+      <p>
+        {count(props.of.taken, "snapshot")} taken, {props.of.removed} removed
+        <Show when={props.of.skipped > 0}>
+          , <span class="bad">{props.of.skipped} without a snapshot</span>
+        </Show>
+        .
+      </p>
+      <Show when={props.of.reason}>{(reason) => <p class="note">{reason()}</p>}</Show>
+    </>
+  );
+}
+
+/** Pauses a schedule, or lets it run again. */
+export function PauseSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
+  const pauses = () => !props.schedule.paused;
+  return (
+    <ChangeDialog
+      title={`${pauses() ? "Pause" : "Resume"} ${props.schedule.name}`}
+      verb={`${pauses() ? "Pause" : "Resume"} schedule`}
+      onClose={props.onClose}
+      same={{
+        what: `${pauses() ? "pause" : "resume"} this schedule`,
+        windlass: windlass("schedule", "set", props.schedule.name, "--pause", pauses() ? "on" : "off"),
+        method: "PATCH",
+        path: api("schedules", props.schedule.name),
+        body: { paused: pauses() },
+      }}
+    >
+      <p>
+        {pauses()
+          ? "It takes no snapshots and removes none until it is resumed."
+          : "It runs again at its times. A run that was missed meanwhile is made up once."}
+      </p>
+    </ChangeDialog>
+  );
+}
+
+export function DeleteSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
+  return (
+    <ChangeDialog
+      title={`Delete ${props.schedule.name}`}
+      verb="Delete schedule"
+      danger
+      onClose={props.onClose}
+      same={{
+        what: "delete this schedule",
+        windlass: windlass("schedule", "delete", props.schedule.name),
+        method: "DELETE",
+        path: api("schedules", props.schedule.name),
+      }}
+    >
+      <p>
+        Its {count(props.schedule.snapshots, "snapshot")} stay, and nothing removes them any more: the rules end with
+        it.
+      </p>
+    </ChangeDialog>
+  );
+}

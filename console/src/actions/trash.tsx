@@ -1,0 +1,192 @@
+// Dialogs of the trash: restore, delete for good, empty, and how long it keeps what is deleted.
+
+import { createSignal, For, type JSX, Show } from "solid-js";
+import { api } from "../api/paths";
+import type { Pool, Restored, Trashed } from "../api/schema";
+import { ChangeDialog, Shows } from "../parts/dialog";
+import { CheckField, ChoiceField, TextField } from "../parts/form";
+import { Bytes } from "../parts/numbers";
+import { windlass } from "../parts/shell-lines";
+import { count } from "../parts/units";
+import type { Closing } from "./closing";
+
+/** What a snapshot is a snapshot of, and the name that it had there. */
+function partsOf(of: Trashed): { volume: string | undefined; own: string } {
+  const [volume, own] = of.kind === "snapshot" ? of.name.split("@") : [undefined, of.name];
+  return { volume, own: own ?? of.name };
+}
+
+/** Restores what is in the trash, under its name or another. */
+export function RestoreTrashed(props: Closing & { of: Trashed }): JSX.Element {
+  const { volume, own } = partsOf(props.of);
+  const [name, setName] = createSignal(own);
+  const [grants, setGrants] = createSignal(props.of.grants > 0);
+  const other = () => (name().trim() === own ? undefined : name().trim());
+  return (
+    <ChangeDialog
+      title={`Restore ${props.of.name}`}
+      verb={`Restore ${props.of.kind}`}
+      onClose={props.onClose}
+      fields={{ exists: "name", "invalid-name": "name" }}
+      ready={name().trim() !== ""}
+      same={{
+        what: "restore this",
+        windlass: windlass(
+          "trash",
+          "restore",
+          props.of.id,
+          ...(other() === undefined ? [] : ["--name", other()]),
+          ...(grants() ? ["--grants"] : []),
+        ),
+        method: "POST",
+        path: api("trash", props.of.id, "restore"),
+        body: { name: other(), grants: grants() || undefined },
+      }}
+      after={(restored: Restored) =>
+        (restored.warnings ?? []).length === 0
+          ? undefined
+          : new Shows(
+              <>
+                <p>{restored.name} is back. Some of its grants are not:</p>
+                <ul>
+                  <For each={restored.warnings ?? []}>{(warning) => <li>{warning.message}</li>}</For>
+                </ul>
+              </>,
+            )
+      }
+    >
+      <p>
+        It comes back as it was{props.of.snapshots > 0 ? `, with ${count(props.of.snapshots, "snapshot")}` : ""}.
+        <Show when={props.of.naa}> A volume keeps its NAA designator, so its hosts know it again.</Show>
+      </p>
+      <TextField
+        label={volume === undefined ? "Name" : `Name, as a snapshot of ${volume}`}
+        name="name"
+        required
+        value={name()}
+        onInput={setName}
+        hint="Its name may have been given to another one meanwhile."
+      />
+      <Show when={props.of.grants > 0}>
+        <CheckField
+          label={`Grant it again to those who had it (${props.of.grants})`}
+          name="grants"
+          checked={grants()}
+          onInput={setGrants}
+        />
+      </Show>
+    </ChangeDialog>
+  );
+}
+
+/** Deletes for good what is in the trash. Nothing brings it back, so its name is typed. */
+export function DeleteTrashed(props: Closing & { of: Trashed }): JSX.Element {
+  const [typed, setTyped] = createSignal("");
+  return (
+    <ChangeDialog
+      title={`Delete ${props.of.name} for good`}
+      verb="Delete for good"
+      danger
+      onClose={props.onClose}
+      ready={typed() === props.of.name}
+      dirty={() => typed() !== ""}
+      same={{
+        what: "delete this for good",
+        windlass: windlass("trash", "empty", props.of.id, "--yes"),
+        method: "DELETE",
+        path: api("trash", props.of.id),
+      }}
+    >
+      <p>
+        Nothing brings it back. That frees <Bytes of={props.of.holds_bytes ?? null} />
+        {props.of.snapshots > 0 ? `, its ${count(props.of.snapshots, "snapshot")} included` : ""}.
+      </p>
+      <TextField label={`Type ${props.of.name} to confirm`} name="confirm" value={typed()} onInput={setTyped} />
+    </ChangeDialog>
+  );
+}
+
+/** Deletes everything in the trash for good. */
+export function EmptyTrash(props: Closing & { of: Trashed[] }): JSX.Element {
+  const [typed, setTyped] = createSignal("");
+  return (
+    <ChangeDialog
+      title="Empty the trash"
+      verb="Empty the trash"
+      danger
+      onClose={props.onClose}
+      ready={typed() === "empty"}
+      dirty={() => typed() !== ""}
+      same={{
+        what: "empty the trash",
+        windlass: windlass("trash", "empty", "--all", "--yes"),
+        method: "DELETE",
+        path: api("trash"),
+      }}
+    >
+      <p>Nothing brings back what is deleted here:</p>
+      <ul>
+        <For each={props.of.slice(0, 20)}>
+          {(of) => (
+            <li>
+              {of.kind} {of.name}, <Bytes of={of.holds_bytes ?? null} />
+            </li>
+          )}
+        </For>
+      </ul>
+      <Show when={props.of.length > 20}>
+        <p>… and {props.of.length - 20} more.</p>
+      </Show>
+      <p>What has a locked snapshot stays. What they share with each other is freed with the last of them.</p>
+      <TextField label="Type empty to confirm" name="confirm" value={typed()} onInput={setTyped} />
+    </ChangeDialog>
+  );
+}
+
+const HOUR_S = 3600;
+const TIMES = [
+  { value: "0", label: "off: what is deleted is gone at once" },
+  { value: String(HOUR_S), label: "an hour" },
+  { value: String(24 * HOUR_S), label: "a day" },
+  { value: String(3 * 24 * HOUR_S), label: "3 days" },
+  { value: String(7 * 24 * HOUR_S), label: "7 days" },
+  { value: String(30 * 24 * HOUR_S), label: "30 days" },
+];
+
+/** Sets how long the trash keeps what is deleted from now on. */
+export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
+  const [seconds, setSeconds] = createSignal(String(props.pool.trash_seconds ?? 0));
+  const options = () =>
+    TIMES.some(({ value }) => value === seconds())
+      ? TIMES
+      : [{ value: seconds(), label: `as it is: ${Number(seconds()) / HOUR_S} hours` }, ...TIMES];
+  return (
+    <ChangeDialog
+      title="Time kept in the trash"
+      verb="Set the time"
+      onClose={props.onClose}
+      same={{
+        what: "set the time for which the trash keeps what is deleted",
+        windlass: windlass(
+          "pool",
+          "set",
+          props.pool.name,
+          "--trash",
+          seconds() === "0" ? "off" : `${Number(seconds()) / HOUR_S}h`,
+        ),
+        method: "PATCH",
+        path: api("pools", props.pool.name),
+        body: { trash_seconds: Number(seconds()) },
+      }}
+    >
+      <ChoiceField
+        label="Keep what is deleted"
+        name="trash_seconds"
+        value={seconds()}
+        onInput={setSeconds}
+        options={options()}
+        hint="For what is deleted from now on. The oldest goes earlier when hosts need its space."
+      />
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,134 @@
+// People who may sign in, and what they may do.
+
+import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
+import { CreateUser, DeleteUser, EditUser, ResetPassword } from "../../actions/user";
+import { useList } from "../../api/list";
+import type { Account } from "../../api/schema";
+import { Act } from "../../parts/act";
+import { Head } from "../../parts/head";
+import type { Action } from "../../parts/menu";
+import { Ago } from "../../parts/numbers";
+import { Rows } from "../../parts/rows";
+import { SettingsTabs } from "../../parts/settings-tabs";
+import { Empty, Shown } from "../../parts/state";
+import type { Column } from "../../parts/table";
+import { person } from "../../session";
+
+type Verb = "edit" | "password" | "delete";
+
+const COLUMNS: Column<Account>[] = [
+  {
+    key: "name",
+    title: "Name",
+    cell: ({ name }) => (
+      <>
+        {name} {name === person()?.user && person()?.kind === "user" && <span class="tag">you</span>}
+      </>
+    ),
+    by: ({ name }) => name,
+  },
+  { key: "role", title: "Role", cell: ({ role }) => role, by: ({ role }) => role },
+  {
+    key: "state",
+    title: "State",
+    cell: ({ locked, must_change }) => (
+      <Show when={!locked} fallback={<span class="tag bad">locked</span>}>
+        <Show when={must_change} fallback="active">
+          <span title="The user has to change the password at the next sign-in">new password due</span>
+        </Show>
+      </Show>
+    ),
+    by: ({ locked }) => (locked ? 1 : 0),
+  },
+  {
+    key: "last",
+    title: "Last sign-in",
+    cell: ({ last_sign_in }) => <Ago at={last_sign_in} />,
+    by: ({ last_sign_in }) => last_sign_in ?? "",
+  },
+  {
+    key: "created",
+    title: "Created",
+    rank: 3,
+    cell: ({ created }) => <Ago at={created} />,
+    by: ({ created }) => created,
+  },
+];
+
+export default function People(): JSX.Element {
+  const users = useList<Account>(() => "/api/v1/users", false);
+  const [open, setOpen] = createSignal<{ verb: Verb; user: Account } | { verb: "create" }>();
+  const close = () => setOpen(undefined);
+  const of = () => {
+    const present = open();
+    return present !== undefined && "user" in present ? present : undefined;
+  };
+  const action = (verb: Verb, label: string, user: Account): Action => ({
+    label,
+    needs: "admin",
+    run: () => setOpen({ verb, user }),
+  });
+  return (
+    <>
+      <Head
+        title="People"
+        about="Who may sign in, and what they may do"
+        same={[
+          { what: "list the users", windlass: "windlass user list", path: "/api/v1/users" },
+          {
+            what: "create a user",
+            windlass: "windlass user create NAME --role operator",
+            method: "POST",
+            path: "/api/v1/users",
+            body: { name: "NAME", role: "operator", password: "PASSWORD" },
+          },
+        ]}
+      >
+        <Act class="primary" needs="admin" first onClick={() => setOpen({ verb: "create" })}>
+          New user
+        </Act>
+      </Head>
+      <SettingsTabs />
+      <Shown of={users}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={
+              <Empty>No user yet: everybody uses the token in admin.token, and the audit cannot tell who.</Empty>
+            }
+          >
+            <Rows
+              label="Users"
+              columns={COLUMNS}
+              rows={items()}
+              id={({ name }) => name}
+              actions={(user) => [
+                action("edit", "Change…", user),
+                action("password", "Set a password…", user),
+                { ...action("delete", "Delete…", user), danger: true },
+              ]}
+            />
+          </Show>
+        )}
+      </Shown>
+      <Show when={open()?.verb === "create"}>
+        <CreateUser onClose={close} />
+      </Show>
+      <Show when={of()} keyed>
+        {({ verb, user }) => (
+          <Switch>
+            <Match when={verb === "edit"}>
+              <EditUser user={user} onClose={close} />
+            </Match>
+            <Match when={verb === "password"}>
+              <ResetPassword user={user} onClose={close} />
+            </Match>
+            <Match when={verb === "delete"}>
+              <DeleteUser user={user} onClose={close} />
+            </Match>
+          </Switch>
+        )}
+      </Show>
+    </>
+  );
+}
