@@ -62,8 +62,8 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
     ),
   ];
   const unknown = () => {
-    const known = volumes.data() === undefined || shares.data() === undefined || volumes.more() || shares.more();
-    if (known) return undefined;
+    const isPart = volumes.data() === undefined || shares.data() === undefined || volumes.more() || shares.more();
+    if (isPart) return undefined;
     const all = new Set([...(volumes.data() ?? []), ...(shares.data() ?? [])].map((each) => each.name));
     const first = names().find((each) => !all.has(each));
     return first === undefined ? undefined : `there is no volume or share ${first}`;
@@ -106,6 +106,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
       last(),
       ...(lockSeconds() === 0 ? (old === undefined ? [] : ["--lock", "none"]) : ["--lock", lock().trim()]),
     );
+  const before = line();
   return (
     <ChangeDialog
       title={old === undefined ? "New schedule" : `Change ${old.name}`}
@@ -120,7 +121,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         lockSeconds() !== undefined &&
         Number(last()) >= 1
       }
-      dirty={() => name() !== (old?.name ?? "")}
+      dirty={() => line() !== before}
       same={{
         what: old === undefined ? "create this schedule" : "change this schedule",
         windlass: line(),
@@ -199,7 +200,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
                 name={rule}
                 type="number"
                 value={String(keep()[rule] ?? 0)}
-                onInput={(value) => setKeep({ ...keep(), [rule]: Math.max(0, Math.floor(Number(value))) })}
+                onInput={(value) => setKeep({ ...keep(), [rule]: Math.max(0, Math.floor(Number(value)) || 0) })}
               />
             )}
           </For>

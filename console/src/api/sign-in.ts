@@ -7,6 +7,8 @@ import { api } from "./paths";
 import type { SetupRun, SetupState, SignInStart, SignInState } from "./schema";
 
 const HERE = "/api/v1/sign-in";
+/** Pause before the array is asked again who the person is. */
+const RETRY_MS = 2000;
 
 const who = async (headers: Record<string, string>): Promise<SignInState> =>
   JSON.parse(await exchange("GET", HERE, headers)) as SignInState;
@@ -17,8 +19,9 @@ export async function resume(): Promise<void> {
   try {
     keep(await who(credentials()), token ?? undefined);
   } catch (failure) {
-    // Without an answer, the page goes on with what it has; other requests tell.
     if (asFailure(failure) instanceof Refused) refuse();
+    // Without an answer, the page goes on with what it has meanwhile.
+    else setTimeout(() => void resume(), RETRY_MS);
   }
 }
 

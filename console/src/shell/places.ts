@@ -19,6 +19,23 @@ export const PLACES: Place[] = [
   { name: "Settings", path: "/settings", icon: "settings", key: "t" },
 ];
 
+/** Pages below those of the rail, which the search finds. */
+export const FURTHER: Pick<Place, "name" | "path">[] = [
+  { name: "Groups", path: "/groups" },
+  { name: "Sessions", path: "/sessions" },
+  { name: "Portals", path: "/portals" },
+  { name: "Connect", path: "/connect" },
+  { name: "Trash", path: "/space/trash" },
+  { name: "Schedules", path: "/snapshots/schedules" },
+  { name: "Jobs", path: "/activity/jobs" },
+  { name: "Events", path: "/activity/events" },
+  { name: "Alerts", path: "/activity/alerts" },
+  { name: "Audit", path: "/activity/audit" },
+  { name: "People", path: "/settings/people" },
+  { name: "Tokens", path: "/settings/tokens" },
+  { name: "Sign-ins", path: "/settings/sign-ins" },
+];
+
 /** Places on the bar of a telephone; the others are below "More". */
 export const EARLY = 4;
 

@@ -6,11 +6,11 @@ import { send } from "../api/client";
 import type { Part } from "../api/list";
 import type { Found } from "../api/schema";
 import { type Hit, hit, LONGEST, pagesNamed, searchPath } from "../api/search";
-import { PLACES } from "./places";
+import { FURTHER, PLACES } from "./places";
 
 /** Pause in typing after which the array is asked. */
 const PAUSE_MS = 150;
-const PAGES = PLACES.map(({ name, path }): Hit => ({ kind: "page", name, path }));
+const PAGES = [...PLACES, ...FURTHER].map(({ name, path }): Hit => ({ kind: "page", name, path }));
 
 export function Search(): JSX.Element {
   const id = createUniqueId();

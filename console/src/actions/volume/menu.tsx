@@ -30,6 +30,7 @@ export function useVolumeActions(
   const close = () => setOpen(undefined);
   const action = (verb: Verb, label: string, volume: Volume, danger = false): Action => ({
     label,
+    needs: "operator",
     danger,
     run: () => setOpen({ verb, volume }),
   });
