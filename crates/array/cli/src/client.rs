@@ -11,8 +11,8 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, Uri, header};
 use hyper_util::rt::TokioIo;
-use rustls::CertificateError;
 use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -23,6 +23,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// Port of an https URL that names none.
 const DEFAULT_PORT: u16 = 8443;
@@ -45,7 +46,7 @@ pub(crate) struct Client {
 
 enum Server {
     Unix(PathBuf),
-    Https { host: String, port: u16, tls: Arc<rustls::ClientConfig> },
+    Https { host: String, port: u16, tls: Arc<ClientConfig> },
 }
 
 /// Answer to a request: its status and its resource.
@@ -181,11 +182,7 @@ impl Client {
                 self.converse(stream, request).await
             }
             Server::Https { host, port, tls } => {
-                let stream =
-                    TcpStream::connect((host.as_str(), *port)).await.map_err(|error| self.unreachable(&error))?;
-                let name = ServerName::try_from(host.clone())
-                    .map_err(|_| CliError::usage(format!("{host:?} is not the name of a machine")))?;
-                let connected = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+                let connected = connect_tls(host, *port, Arc::clone(tls), server_name(host)?).await;
                 let stream = connected.map_err(|error| self.unreachable(&error))?;
                 self.converse(stream, request).await
             }
@@ -293,19 +290,29 @@ fn chosen_profile(globals: &Globals) -> Result<Option<Profile>, CliError> {
     }
 }
 
+/// Name that the certificate of a host has to have.
+fn server_name(host: &str) -> Result<ServerName<'static>, CliError> {
+    ServerName::try_from(host.to_owned()).map_err(|_| CliError::usage(format!("{host:?} is not the name of a machine")))
+}
+
+/// Opens a connection to a port of a host, which has to be `name` if `tls` verifies it.
+async fn connect_tls(
+    host: &str,
+    port: u16,
+    tls: Arc<ClientConfig>,
+    name: ServerName<'static>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect((host, port)).await?;
+    TlsConnector::from(tls).connect(name, stream).await
+}
+
 /// SHA-256 of the certificate that a server presents, whoever it is.
 pub(crate) async fn presented_certificate(url: &str, globals: &Globals) -> Result<String, CliError> {
     let (host, port) = parse_https(url)?;
     let unreachable = |error: io::Error| {
         CliError::unreachable(format!("cannot reach the array at {url}: {error}"), "check host and port")
     };
-    let name = ServerName::try_from(host.clone())
-        .map_err(|_| CliError::usage(format!("{host:?} is not the name of a machine")))?;
-    let tls = client_config(None, true)?;
-    let connect = async {
-        let stream = TcpStream::connect((host.as_str(), port)).await?;
-        TlsConnector::from(tls).connect(name, stream).await
-    };
+    let connect = connect_tls(&host, port, client_config(None, true)?, server_name(&host)?);
     let patience = Duration::from_secs(globals.timeout);
     let connected = tokio::time::timeout(patience, connect).await;
     let stream = connected.map_err(|_| CliError::timed_out(globals.timeout))?.map_err(unreachable)?;
