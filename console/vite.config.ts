@@ -26,7 +26,8 @@ function manifest(): Plugin {
 
 // The array that `npm run dev` shows: WINDLASS_SERVER=https://127.0.0.1:8443 npm run dev
 const server = process.env.WINDLASS_SERVER ?? "https://127.0.0.1:8443";
-const proxied = { target: server, secure: false };
+// The array takes changes from its own pages only.
+const proxied = { target: server, secure: false, changeOrigin: true, headers: { Origin: server } };
 
 // Modules below src that pages with tables share, those of dialogs, and those of charts. All others that more than one page has
 // are one file.

@@ -14,6 +14,10 @@ const LOOK_MS = 10_000;
 const [token, setToken] = createSignal(sessionStorage.getItem(TOKEN));
 const [state, setState] = createSignal<SignInState>();
 const [ended, setEnded] = createSignal(false);
+/** Number of the sign-in: an answer to a request of an earlier one says nothing about this one. */
+let generation = 0;
+/** True while the sign-in is replaced by another. */
+let replacing = false;
 
 /** Who uses the page; `undefined` until the array has said so. */
 export const person = state;
@@ -42,15 +46,29 @@ export const credentialsOf = (candidate: string): Record<string, string> => ({ A
 export function keep(present: SignInState, accepted?: string): void {
   if (accepted === undefined) sessionStorage.removeItem(TOKEN);
   else sessionStorage.setItem(TOKEN, accepted);
+  generation += 1;
   setToken(accepted ?? null);
   setState(present);
   setEnded(false);
   seen();
 }
 
-/** Notes that the array no longer accepts the person. */
-export function refuse(): void {
-  if (signedIn()) setEnded(true);
+/** Number of the present sign-in. */
+export const signInNumber = (): number => generation;
+
+/** Notes that the array no longer accepts the person, of this sign-in. */
+export function refuse(of = generation): void {
+  if (signedIn() && of === generation && !replacing) setEnded(true);
+}
+
+/** Replaces the sign-in; what the array refuses meanwhile is the former one. */
+export async function replace(by: () => Promise<void>): Promise<void> {
+  replacing = true;
+  try {
+    await by();
+  } finally {
+    replacing = false;
+  }
 }
 
 /** Drops the person and the token. */

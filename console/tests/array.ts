@@ -79,6 +79,11 @@ export class TestArray {
     return readFileSync(join(this.directory, "admin.token"), "utf8").trim();
   }
 
+  /** Its state directory. */
+  get path(): string {
+    return this.directory;
+  }
+
   /** Code with which the first administrator is made. */
   get setupCode(): string {
     return readFileSync(join(this.directory, "setup.code"), "utf8").trim();

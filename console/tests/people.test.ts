@@ -203,7 +203,7 @@ test("a schedule takes snapshots; one that is locked cannot be deleted", async (
 
 test("the audit says who did what, and fits together", async () => {
   await page.goto(`${array.url}/activity/audit`);
-  await page.locator("[data-row]", { hasText: "schedule create" }).first().waitFor();
+  await page.locator("[data-row]", { hasText: "schedule_create" }).first().waitFor();
   await page.getByRole("button", { name: "Verify" }).click();
   await page.getByText(/all \d+ lines fit together/).waitFor();
   await page.getByLabel("User or token of the entries").fill("vera");

@@ -6,7 +6,18 @@ import { api } from "../api/paths";
 import type { Keep, Schedule, ScheduleLast, Share, Volume, When } from "../api/schema";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
-import { keepArgument, minuteOf, parsePeriod, period, RULES, timeOfDay, whenArguments } from "../parts/schedule-words";
+import {
+  DAY_WORDS,
+  keepArgument,
+  LOCKS,
+  minuteOf,
+  PERIODS,
+  parsePeriod,
+  period,
+  RULES,
+  timeOfDay,
+  whenArguments,
+} from "../parts/schedule-words";
 import { windlass } from "../parts/shell-lines";
 import { count } from "../parts/units";
 import type { Closing } from "./closing";
@@ -18,11 +29,7 @@ const KINDS: { value: Kind; label: string }[] = [
   { value: "daily", label: "daily" },
   { value: "weekly", label: "weekly" },
 ];
-const WEEK = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"].map((label, index) => ({
-  value: String(index + 1),
-  label,
-}));
-const DAY_S = 86_400;
+const WEEK = DAY_WORDS.map((label, index) => ({ value: String(index + 1), label }));
 
 const kindOf = (when: When | undefined): Kind =>
   when === undefined || "daily" in when ? "daily" : "every" in when ? "every" : "weekly";
@@ -69,7 +76,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
     return first === undefined ? undefined : `there is no volume or share ${first}`;
   };
   const when = (): When | undefined => {
-    const [seconds, minute] = [parsePeriod(every()), minuteOf(time())];
+    const [seconds, minute] = [parsePeriod(every(), PERIODS), minuteOf(time())];
     if (kind() === "every") return seconds === undefined ? undefined : { every: { seconds } };
     if (minute === undefined) return undefined;
     return kind() === "daily" ? { daily: { minute } } : { weekly: { day: Number(day()), minute } };
@@ -79,32 +86,46 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
     const found = /^([^=\s]+)=([^=]*)$/.exec(label().trim());
     return found === null ? undefined : { [found[1] ?? ""]: found[2] ?? "" };
   };
-  const lockSeconds = (): number | undefined => (lock().trim() === "" ? 0 : (parsePeriod(lock()) ?? parseLong(lock())));
+  const lockSeconds = (): number | undefined => (lock().trim() === "" ? 0 : parsePeriod(lock(), LOCKS));
   const has = () => names().length > 0 || label().trim() !== "";
-  const body = () => ({
-    ...(old === undefined ? { name: name().trim() } : {}),
+  /** All fields, as the array has them. */
+  const fields = (): Partial<Record<string, unknown>> => ({
     when: when(),
-    zone: zone().trim(),
+    zone: zone().trim() || "UTC",
     volumes: names(),
     label: labels(),
-    keep: keep(),
+    keep: Object.fromEntries(RULES.map((rule) => [rule, keep()[rule] ?? 0])),
     keep_last: Number(last()),
-    lock_seconds: old === undefined && lockSeconds() === 0 ? undefined : lockSeconds(),
+    lock_seconds: lockSeconds(),
   });
+  const first = fields();
+  /** Fields of the request: of a change, those that differ, so that what others have changed stays. */
+  const sent = () =>
+    Object.fromEntries(
+      Object.entries(fields()).filter(([field, value]) =>
+        old === undefined
+          ? field !== "lock_seconds" || value !== 0
+          : JSON.stringify(value) !== JSON.stringify(first[field]),
+      ),
+    );
+  const body = () => (old === undefined ? { name: name().trim(), ...sent() } : sent());
+  /** Words of the command line for a field. */
+  const words: Record<string, () => string[]> = {
+    when: () => whenArguments(when() ?? { daily: { minute: 120 } }),
+    zone: () => ["--zone", zone().trim() || "UTC"],
+    volumes: () =>
+      names().length > 0 ? ["--volumes", names().join(",")] : old === undefined ? [] : ["--volumes", "none"],
+    label: () => (label().trim() !== "" ? ["--label", label().trim()] : old === undefined ? [] : ["--label", "none"]),
+    keep: () => ["--keep", keepArgument(keep()) || "daily=0"],
+    keep_last: () => ["--keep-last", last()],
+    lock_seconds: () => ["--lock", lockSeconds() === 0 ? "none" : period(lockSeconds() ?? 0)],
+  };
   const line = () =>
     windlass(
       "schedule",
       old === undefined ? "create" : "set",
       old?.name ?? (name().trim() || "NAME"),
-      ...whenArguments(when() ?? { daily: { minute: 120 } }),
-      "--zone",
-      zone().trim() || "UTC",
-      ...(names().length > 0 ? ["--volumes", names().join(",")] : []),
-      ...(label().trim() === "" ? (old === undefined ? [] : ["--label", "none"]) : ["--label", label().trim()]),
-      ...(keepArgument(keep()) === "" ? [] : ["--keep", keepArgument(keep())]),
-      "--keep-last",
-      last(),
-      ...(lockSeconds() === 0 ? (old === undefined ? [] : ["--lock", "none"]) : ["--lock", lock().trim()]),
+      ...Object.keys(sent()).flatMap((field) => words[field]?.() ?? []),
     );
   const before = line();
   return (
@@ -119,7 +140,8 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         has() &&
         labels() !== undefined &&
         lockSeconds() !== undefined &&
-        Number(last()) >= 1
+        Number(last()) >= 1 &&
+        (old === undefined || Object.keys(sent()).length > 0)
       }
       dirty={() => line() !== before}
       same={{
@@ -130,6 +152,11 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         body: body(),
       }}
     >
+      <Show when={old !== undefined}>
+        <p class="note">
+          Snapshots of it that the new rules do not keep are deleted at once, to the trash if that is on.
+        </p>
+      </Show>
       <Show when={old === undefined}>
         <TextField
           label="Name"
@@ -168,7 +195,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
             name="every"
             value={every()}
             onInput={setEvery}
-            error={parsePeriod(every()) === undefined ? "such as 15m or 4h, up to 30d" : undefined}
+            error={parsePeriod(every(), PERIODS) === undefined ? "such as 15m or 4h, up to 30d" : undefined}
           />
         </Show>
         <TextField label="Time zone" name="zone" value={zone()} onInput={setZone} />
@@ -213,18 +240,11 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         placeholder="not at all"
         value={lock()}
         onInput={setLock}
-        error={lockSeconds() === undefined ? "such as 7d or 12h" : undefined}
+        error={lockSeconds() === undefined ? "such as 7d or 12h, up to 366d" : undefined}
         hint="Nobody can delete a locked snapshot, or shorten its lock. Locks may fill the pool."
       />
     </ChangeDialog>
   );
-}
-
-/** Seconds of a number of days above 30. */
-function parseLong(text: string): number | undefined {
-  const found = /^(\d{1,4})\s*d$/.exec(text.trim());
-  const seconds = Number(found?.[1]) * DAY_S;
-  return found !== null && seconds <= 3650 * DAY_S ? seconds : undefined;
 }
 
 /** Runs a schedule beside its times. */
@@ -286,8 +306,8 @@ export function PauseSchedule(props: Closing & { schedule: Schedule }): JSX.Elem
     >
       <p>
         {pauses()
-          ? "It takes no snapshots and removes none until it is resumed."
-          : "It runs again at its times. A run that was missed meanwhile is made up once."}
+          ? "It takes no snapshots until it is resumed."
+          : "It runs again at its next time. Runs that were missed meanwhile are not made up."}
       </p>
     </ChangeDialog>
   );

@@ -6,6 +6,7 @@ import type { Pool, Restored, Trashed } from "../api/schema";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { Bytes } from "../parts/numbers";
+import { period } from "../parts/schedule-words";
 import { windlass } from "../parts/shell-lines";
 import { count } from "../parts/units";
 import type { Closing } from "./closing";
@@ -159,7 +160,7 @@ export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
   const options = () =>
     TIMES.some(({ value }) => value === seconds())
       ? TIMES
-      : [{ value: seconds(), label: `as it is: ${Number(seconds()) / HOUR_S} hours` }, ...TIMES];
+      : [{ value: seconds(), label: `as it is: ${period(Number(seconds()))}` }, ...TIMES];
   return (
     <ChangeDialog
       title="Time kept in the trash"
@@ -172,7 +173,7 @@ export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
           "set",
           props.pool.name,
           "--trash",
-          seconds() === "0" ? "off" : `${Number(seconds()) / HOUR_S}h`,
+          seconds() === "0" ? "off" : period(Number(seconds())),
         ),
         method: "PATCH",
         path: api("pools", props.pool.name),

@@ -3,6 +3,7 @@
 import { createSignal, type JSX } from "solid-js";
 import { api } from "../api/paths";
 import type { Account, Role } from "../api/schema";
+import { resume } from "../api/sign-in";
 import { ChangeDialog } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { NewPassword, useNewPassword } from "../parts/new-password";
@@ -100,6 +101,8 @@ export function EditUser(props: Closing & { user: Account }): JSX.Element {
         path: api("users", props.user.name),
         body: body(),
       }}
+      // It may be the person's own name.
+      after={() => resume()}
     >
       <TextField label="Name" name="name" required value={name()} onInput={setName} />
       <ChoiceField

@@ -1,22 +1,33 @@
 // Requests to the array, with the problem document of a refusal.
 
-import { credentials, refuse } from "../session";
+import { credentials, keep, refuse, signInNumber, tabToken } from "../session";
 import { heard, missed } from "./contact";
 import { NoContact, Refused } from "./failure";
-import type { Problem } from "./schema";
+import type { Problem, SignInState } from "./schema";
 
 /** Longest time for an answer; the array gives up before. */
 const TIMEOUT_MS = 95_000;
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** Sends a request with the token of the tab. */
+/** Asks the array who has these credentials; without any, who has the cookie. */
+export const who = async (headers: Record<string, string>): Promise<SignInState> =>
+  JSON.parse(await exchange("GET", "/api/v1/sign-in", headers)) as SignInState;
+
+/** Sends a request of the person. */
 export async function send<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const number = signInNumber();
   try {
-    const text = await exchange(method, path, credentials(), body, signal);
+    const text = await exchange(method, path, credentials(), body, signal).catch(async (failure: unknown) => {
+      // Another tab has signed in: its cookie is that of this tab, and needs another header.
+      if (!(failure instanceof Refused) || failure.problem.code !== "foreign-page" || tabToken() !== null)
+        throw failure;
+      keep(await who({}));
+      return exchange(method, path, credentials(), body, signal);
+    });
     return (text === "" ? undefined : JSON.parse(text)) as T;
   } catch (failure) {
-    if (failure instanceof Refused && failure.status === 401) refuse();
+    if (failure instanceof Refused && failure.status === 401) refuse(number);
     throw failure;
   }
 }

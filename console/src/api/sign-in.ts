@@ -1,17 +1,14 @@
 // Signing in and out, and who the page belongs to.
 
-import { credentials, credentialsOf, drop, keep, refuse, tabToken } from "../session";
-import { exchange } from "./client";
+import { credentials, credentialsOf, drop, keep, person, refuse, replace, tabToken } from "../session";
+import { exchange, who } from "./client";
 import { asFailure, Refused } from "./failure";
 import { api } from "./paths";
-import type { SetupRun, SetupState, SignInStart, SignInState } from "./schema";
+import type { SetupRun, SetupState, SignInStart } from "./schema";
 
 const HERE = "/api/v1/sign-in";
 /** Pause before the array is asked again who the person is. */
 const RETRY_MS = 2000;
-
-const who = async (headers: Record<string, string>): Promise<SignInState> =>
-  JSON.parse(await exchange("GET", HERE, headers)) as SignInState;
 
 /** Finds out who the page belongs to: by the token of the tab, or the cookie of the browser. */
 export async function resume(): Promise<void> {
@@ -47,26 +44,29 @@ export async function setUp(run: SetupRun): Promise<void> {
   keep(await who({}));
 }
 
-/** Changes the password of the user that the page belongs to; all sign-ins of the user end, and this one begins anew. */
-export async function changePassword(user: string, present: string, next: string): Promise<void> {
-  // A wrong present password is no end of the session.
-  const body = { password: next, present_password: present };
-  await exchange("PUT", api("users", user, "password"), credentials(), body);
-  await signIn({ user, password: next });
+/** Changes the password of the person; all sign-ins of the user end, and this one begins anew. */
+export async function changePassword(present: string, next: string): Promise<void> {
+  // Somebody may have renamed the user.
+  await resume();
+  const { user = "", idle_seconds } = person() ?? {};
+  await replace(async () => {
+    const body = { password: next, present_password: present };
+    await exchange("PUT", api("users", user, "password"), credentials(), body);
+    await signIn({ user, password: next, display: idle_seconds == null });
+  });
 }
 
-/** Ends the sign-in. */
+/** Ends the sign-in. One that has ended already counts as ended. */
 export async function endSignIn(): Promise<void> {
   try {
     await exchange("DELETE", HERE, credentials());
   } catch (failure) {
-    // It has ended already; a token has none.
-    if (!(failure instanceof Refused)) throw failure;
+    if (!(failure instanceof Refused && (failure.status === 401 || failure.status === 404))) throw failure;
   }
 }
 
 /** Signs out: drops the token, or ends the sign-in first. */
 export async function signOut(): Promise<void> {
-  await endSignIn();
+  if (tabToken() === null) await endSignIn();
   drop();
 }

@@ -10,7 +10,7 @@ import { heard, missed } from "../api/contact";
 import { Refused } from "../api/failure";
 import { api, withQuery } from "../api/paths";
 import type { Alert, Event, Job, LiveAlertEnded, LiveChange, LiveHello, LiveLagged, Sample } from "../api/schema";
-import { credentials, refuse, sessionEnded, signedIn } from "../session";
+import { credentials, refuse, sessionEnded, signedIn, signInNumber } from "../session";
 import { eventReader } from "./server-events";
 
 /** Data of each event. */
@@ -139,12 +139,13 @@ async function follow(signal: AbortSignal): Promise<void> {
 async function keep(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const began = Date.now();
+    const person = signInNumber();
     let pauseMs = RETRY_MS;
     try {
       await follow(signal);
     } catch (failure) {
       if (failure instanceof Refused) {
-        if (failure.status === 401) refuse();
+        if (failure.status === 401) refuse(person);
         pauseMs = REFUSED_MS;
       }
     }

@@ -149,7 +149,9 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
       title={props.title}
       onClose={props.onClose}
       held={busy}
-      dirty={() => result() === undefined && (props.dirty?.() ?? false)}
+      // What is shown now may not be shown again: it goes with its button only.
+      fixed={result() !== undefined}
+      dirty={() => props.dirty?.() ?? false}
     >
       <Show
         when={result() === undefined}

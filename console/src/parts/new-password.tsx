@@ -40,6 +40,9 @@ export function NewPassword(props: { of: TypedPassword; label?: string }): JSX.E
         required
         value={props.of.first()}
         onInput={props.of.setFirst}
+        error={
+          props.of.second() !== "" && [...props.of.first()].length < LEAST ? `at least ${LEAST} characters` : undefined
+        }
         hint={`At least ${LEAST} characters, not one of the common ones, and without the name.`}
       />
       <TextField

@@ -3,7 +3,7 @@
 import type { JSX } from "solid-js";
 import { Show } from "solid-js";
 import { now } from "./now";
-import { ago, instant } from "./time";
+import { ago, duration, instant } from "./time";
 import { bytes, COUNTING, exactBytes, NONE } from "./units";
 
 /** Bytes; `null` is being counted, `undefined` does not apply. */
@@ -35,4 +35,14 @@ export function Ago(props: { at: string | null | undefined }): JSX.Element {
 /** The full time. */
 export function At(props: { at: string }): JSX.Element {
   return <time dateTime={props.at}>{instant(Date.parse(props.at)).replace(" UTC", "")}</time>;
+}
+
+/** Time until an instant, with the full time on hover; `past` when it is over. */
+export function Until(props: { at: string; past: JSX.Element }): JSX.Element {
+  const left = () => (Date.parse(props.at) - now()) / 1000;
+  return (
+    <time dateTime={props.at} title={instant(Date.parse(props.at))}>
+      {left() > 0 ? `in ${duration(left())}` : props.past}
+    </time>
+  );
 }

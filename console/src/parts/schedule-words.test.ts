@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import {
   keepArgument,
   keepWords,
+  LOCKS,
   minuteOf,
+  PERIODS,
   parsePeriod,
   period,
   timeOfDay,
@@ -14,8 +16,10 @@ test("times are shown and read alike", () => {
   for (const minute of [0, 90, 1439]) expect(minuteOf(timeOfDay(minute))).toBe(minute);
   for (const wrong of ["24:00", "1:60", "noon", "", "12"]) expect(minuteOf(wrong)).toBeUndefined();
   for (const seconds of [60, 900, 3600, 86_400, 90_000, 61])
-    expect(parsePeriod(period(seconds))).toBe(seconds < 60 ? undefined : seconds);
-  for (const wrong of ["59s", "31d", "1w", "m", ""]) expect(parsePeriod(wrong)).toBeUndefined();
+    expect(parsePeriod(period(seconds), PERIODS)).toBe(seconds);
+  for (const wrong of ["59s", "31d", "1w", "m", ""]) expect(parsePeriod(wrong, PERIODS)).toBeUndefined();
+  for (const seconds of [1, 30, 750 * 3600, 366 * 86_400]) expect(parsePeriod(period(seconds), LOCKS)).toBe(seconds);
+  expect(parsePeriod("367d", LOCKS)).toBeUndefined();
 });
 
 test("times in words and as arguments", () => {

@@ -3,8 +3,9 @@
 import type { Keep, When } from "../api/schema";
 
 /** Days of the week, Monday first, as the command line names them. */
-export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-const DAY_WORDS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+/** Their names. */
+export const DAY_WORDS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
@@ -30,12 +31,16 @@ export function period(seconds: number): string {
   return `${seconds}s`;
 }
 
-/** Seconds, of `15m`; at least a minute, at most 30 days. */
-export function parsePeriod(text: string): number | undefined {
-  const found = /^(\d{1,7})\s*(s|m|min|h|d)$/.exec(text.trim());
+/** Shortest and longest time between two runs, and of a lock, in seconds. */
+export const PERIODS = { least: 60, most: 30 * 86_400 };
+export const LOCKS = { least: 1, most: 366 * 86_400 };
+
+/** Seconds, of `15m`, within bounds. */
+export function parsePeriod(text: string, { least, most }: { least: number; most: number }): number | undefined {
+  const found = /^(\d{1,9})\s*(s|m|min|h|d)$/.exec(text.trim());
   const unit = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 }[found?.[2] ?? ""];
   const seconds = found === null || unit === undefined ? 0 : Number(found[1]) * unit;
-  return seconds >= 60 && seconds <= 30 * 86_400 ? seconds : undefined;
+  return seconds >= least && seconds <= most ? seconds : undefined;
 }
 
 /** `every 15m`, `daily at 02:00`, `Sunday at 03:00`. */

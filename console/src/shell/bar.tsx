@@ -1,6 +1,6 @@
 // The bar at the top: health, load, space, jobs, search, time.
 
-import { type JSX, Show } from "solid-js";
+import { createSignal, type JSX, Show } from "solid-js";
 import { contactLost } from "../api/contact";
 import { forget } from "../api/query";
 import type { SignInState } from "../api/schema";
@@ -55,24 +55,38 @@ export function Bar(props: { onPassword: () => void }): JSX.Element {
 
 /** Who uses the page, and the way out. */
 function You(props: { present: SignInState; onPassword: () => void }): JSX.Element {
+  const [failed, setFailed] = createSignal(false);
   const leave = async () => {
-    await signOut();
+    setFailed(false);
+    try {
+      await signOut();
+    } catch {
+      setFailed(true);
+      return;
+    }
     forget();
     forgetActivity();
   };
   const isUser = () => props.present.kind === "user";
   return (
-    <Menu
-      label={`You are ${props.present.user}, ${props.present.role}`}
-      text={
-        <>
-          <span class="who">{props.present.user}</span> <span class="soft small">{props.present.role}</span>
-        </>
-      }
-      actions={() => [
-        ...(isUser() ? [{ label: "Change password…", run: props.onPassword }] : []),
-        { label: "Sign out", run: () => void leave() },
-      ]}
-    />
+    <>
+      <Show when={failed()}>
+        <span class="bad small" role="alert">
+          not signed out: the array does not answer
+        </span>
+      </Show>
+      <Menu
+        label={`You are ${props.present.user}, ${props.present.role}`}
+        text={
+          <>
+            <span class="who">{props.present.user}</span> <span class="soft small">{props.present.role}</span>
+          </>
+        }
+        actions={() => [
+          ...(isUser() ? [{ label: "Change password…", run: props.onPassword }] : []),
+          { label: "Sign out", run: () => void leave() },
+        ]}
+      />
+    </>
   );
 }

@@ -2,12 +2,11 @@
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { asFailure, type Failure, Refused } from "../api/failure";
-import { changePassword } from "../api/sign-in";
+import { changePassword, signOut } from "../api/sign-in";
 import { Dialog } from "../parts/dialog";
 import { TextField } from "../parts/form";
 import { NewPassword, useNewPassword } from "../parts/new-password";
 import { FailureBox } from "../parts/state";
-import { person } from "../session";
 
 /** Changes the password of the person. `must`: nothing else can be done before. */
 export default function ChangePassword(props: { must: boolean; onClose: () => void }): JSX.Element {
@@ -21,7 +20,7 @@ export default function ChangePassword(props: { must: boolean; onClose: () => vo
     setBusy(true);
     setFailure(undefined);
     try {
-      await changePassword(person()?.user ?? "", present(), next.value());
+      await changePassword(present(), next.value());
       props.onClose();
     } catch (error) {
       setFailure(asFailure(error));
@@ -60,7 +59,21 @@ export default function ChangePassword(props: { must: boolean; onClose: () => vo
         />
         <NewPassword of={next} label="New password" />
         <footer>
-          <button type="submit" class="primary" disabled={busy()} aria-busy={busy()}>
+          <Show when={props.must}>
+            <button
+              type="button"
+              disabled={busy()}
+              onClick={() => void signOut().catch((error) => setFailure(asFailure(error)))}
+            >
+              Sign out
+            </button>
+          </Show>
+          <button
+            type="submit"
+            class="primary"
+            disabled={busy() || present() === "" || !next.ready()}
+            aria-busy={busy()}
+          >
             Change password
           </button>
         </footer>

@@ -1,5 +1,7 @@
 // The pages of the rail, with the keys that lead to them after `g`.
 
+import type { Role } from "../api/schema";
+
 export interface Place {
   name: string;
   path: string;
@@ -20,7 +22,7 @@ export const PLACES: Place[] = [
 ];
 
 /** Pages below those of the rail, which the search finds. */
-export const FURTHER: Pick<Place, "name" | "path">[] = [
+export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
   { name: "Groups", path: "/groups" },
   { name: "Sessions", path: "/sessions" },
   { name: "Portals", path: "/portals" },
@@ -30,10 +32,10 @@ export const FURTHER: Pick<Place, "name" | "path">[] = [
   { name: "Jobs", path: "/activity/jobs" },
   { name: "Events", path: "/activity/events" },
   { name: "Alerts", path: "/activity/alerts" },
-  { name: "Audit", path: "/activity/audit" },
-  { name: "People", path: "/settings/people" },
-  { name: "Tokens", path: "/settings/tokens" },
-  { name: "Sign-ins", path: "/settings/sign-ins" },
+  { name: "Audit", path: "/activity/audit", needs: "admin" },
+  { name: "People", path: "/settings/people", needs: "admin" },
+  { name: "Tokens", path: "/settings/tokens", needs: "admin" },
+  { name: "Sign-ins", path: "/settings/sign-ins", needs: "admin" },
 ];
 
 /** Places on the bar of a telephone; the others are below "More". */

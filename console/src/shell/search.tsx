@@ -6,11 +6,18 @@ import { send } from "../api/client";
 import type { Part } from "../api/list";
 import type { Found } from "../api/schema";
 import { type Hit, hit, LONGEST, pagesNamed, searchPath } from "../api/search";
+import { unless } from "../session";
 import { FURTHER, PLACES } from "./places";
 
 /** Pause in typing after which the array is asked. */
 const PAUSE_MS = 150;
-const PAGES = [...PLACES, ...FURTHER].map(({ name, path }): Hit => ({ kind: "page", name, path }));
+/** Pages that the person may see. */
+const pages = (): Hit[] =>
+  [...PLACES, ...FURTHER.filter(({ needs = "viewer" }) => unless(needs) === undefined)].map(({ name, path }) => ({
+    kind: "page",
+    name,
+    path,
+  }));
 
 export function Search(): JSX.Element {
   const id = createUniqueId();
@@ -20,7 +27,7 @@ export function Search(): JSX.Element {
   const [note, setNote] = createSignal<string>();
   const [chosen, setChosen] = createSignal(0);
   const [open, setOpen] = createSignal(false);
-  const found = createMemo(() => [...pagesNamed(PAGES, text()), ...objects()]);
+  const found = createMemo(() => [...pagesNamed(pages(), text()), ...objects()]);
   let pause: ReturnType<typeof setTimeout> | undefined;
   let present = new AbortController();
   const stop = () => {

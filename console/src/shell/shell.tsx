@@ -19,7 +19,7 @@ import { useStatus } from "../api/status";
 import { now } from "../parts/now";
 import { Loading } from "../parts/state";
 import { clock, duration } from "../parts/time";
-import { person, refuse, sessionEnded, signedIn, tabToken, watchIdle } from "../session";
+import { person, refuse, sessionEnded, signedIn, signInNumber, tabToken, watchIdle } from "../session";
 import { Bar } from "./bar";
 import { listen } from "./keys";
 import { Rail } from "./rail";
@@ -28,6 +28,9 @@ import "./shell.css";
 const KeyList = lazy(() => import("./key-list"));
 const SignIn = lazy(() => import("./sign-in"));
 const ChangePassword = lazy(() => import("./change-password"));
+
+/** Pause before the array is asked again to end a sign-in. */
+const RETRY_MS = 5000;
 
 /** Banner above the content of a page: at most one, the most severe. */
 function Banner(props: { upgraded: boolean }): JSX.Element {
@@ -93,8 +96,13 @@ export function Shell(props: { children?: JSX.Element }): JSX.Element {
   onMount(() => {
     void resume().finally(() => setAsked(true));
     watchIdle(() => {
+      const number = signInNumber();
       refuse();
-      void endSignIn();
+      // The sign-in ends at the array, too, as soon as it answers.
+      const end = () => {
+        if (signInNumber() === number) endSignIn().catch(() => setTimeout(end, RETRY_MS));
+      };
+      end();
     });
   });
   const mustChange = () => person()?.must_change ?? false;

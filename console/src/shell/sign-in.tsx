@@ -36,9 +36,11 @@ function CredentialsForm(props: {
     setBusy(true);
     tell(undefined);
     try {
+      const before = person();
       await props.send();
-      // The page shows data from before the session ended.
-      void changed();
+      // Another person must not see what the one before has read; the same one gets what is new.
+      if (before !== undefined && (before.kind !== person()?.kind || before.user !== person()?.user)) location.reload();
+      else void changed();
     } catch (error) {
       tell(asFailure(error));
     } finally {
@@ -51,7 +53,7 @@ function CredentialsForm(props: {
         {(present) => <FailureBox failure={present()} />}
       </Show>
       {props.children}
-      <button type="submit" class="primary" disabled={busy()} aria-busy={busy()}>
+      <button type="submit" class="primary" disabled={busy() || !props.ready} aria-busy={busy()}>
         {props.verb}
       </button>
     </form>

@@ -6,12 +6,16 @@ import { send } from "../../api/client";
 import { asFailure, type Failure } from "../../api/failure";
 import { useList } from "../../api/list";
 import { api, withQuery } from "../../api/paths";
-import { INTERVAL_MS } from "../../api/query";
 import type { AuditEntry, AuditVerification } from "../../api/schema";
 import { Ago } from "../../parts/numbers";
 import { Empty, FailureBox, Shown } from "../../parts/state";
 import { type Column, Table } from "../../parts/table";
 import { grouped } from "../../parts/units";
+
+/** Entries on the page. */
+const MOST = 200;
+/** Interval at which they are read: the array looks through its files for them. */
+const INTERVAL_MS = 60_000;
 
 const FILTERS = [
   { name: "who", label: "User or token of the entries", placeholder: "who: user, token, uid:0" },
@@ -52,7 +56,7 @@ const COLUMNS: Column<AuditEntry>[] = [
     ),
   },
   { key: "from", title: "From", rank: 3, cell: ({ who }) => who.from ?? "this machine" },
-  { key: "action", title: "Action", cell: ({ action }) => action.replace("_", " ") },
+  { key: "action", title: "Action", cell: ({ action }) => <code>{action}</code> },
   { key: "target", title: "Object", cell: ({ target }) => target.name },
   { key: "change", title: "Change", rank: 2, cell: (entry) => <Change of={entry} /> },
   {
@@ -70,8 +74,8 @@ const COLUMNS: Column<AuditEntry>[] = [
 export function AuditTab(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ who?: string; action?: string; target?: string }>();
   const entries = useList<AuditEntry>(
-    () => withQuery("/api/v1/audit", { who: search.who, action: search.action, target: search.target }),
-    true,
+    () => withQuery("/api/v1/audit", { limit: MOST, who: search.who, action: search.action, target: search.target }),
+    false,
     INTERVAL_MS,
     true,
   );

@@ -16,13 +16,15 @@ import { person } from "../../session";
 
 type Verb = "edit" | "password" | "delete";
 
+const isYou = ({ name }: Account): boolean => person()?.kind === "user" && person()?.user === name;
+
 const COLUMNS: Column<Account>[] = [
   {
     key: "name",
     title: "Name",
-    cell: ({ name }) => (
+    cell: (user) => (
       <>
-        {name} {name === person()?.user && person()?.kind === "user" && <span class="tag">you</span>}
+        {user.name} {isYou(user) && <span class="tag">you</span>}
       </>
     ),
     by: ({ name }) => name,
@@ -93,9 +95,7 @@ export default function People(): JSX.Element {
         {(items) => (
           <Show
             when={items().length > 0}
-            fallback={
-              <Empty>No user yet: everybody uses the token in admin.token, and the audit cannot tell who.</Empty>
-            }
+            fallback={<Empty>No user yet: people share tokens, and the audit names the token only.</Empty>}
           >
             <Rows
               label="Users"
@@ -104,7 +104,10 @@ export default function People(): JSX.Element {
               id={({ name }) => name}
               actions={(user) => [
                 action("edit", "Change…", user),
-                action("password", "Set a password…", user),
+                {
+                  ...action("password", "Set a password…", user),
+                  unless: isYou(user) ? "your own is changed in the menu at the top right" : undefined,
+                },
                 { ...action("delete", "Delete…", user), danger: true },
               ]}
             />

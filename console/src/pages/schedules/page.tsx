@@ -9,26 +9,19 @@ import { Act } from "../../parts/act";
 import { SnapshotsTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
 import type { Action } from "../../parts/menu";
-import { now } from "../../parts/now";
-import { Ago } from "../../parts/numbers";
+import { Ago, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { keepWords, period, whenWords } from "../../parts/schedule-words";
 import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
-import { duration, instant } from "../../parts/time";
 import { grouped, NONE } from "../../parts/units";
 
 type Verb = "edit" | "run" | "pause" | "delete";
 
 function Next(props: { of: Schedule }): JSX.Element {
-  const left = (next: string) => (Date.parse(next) - now()) / 1000;
   return (
     <Show when={props.of.next} fallback={<span class="tag">paused</span>}>
-      {(next) => (
-        <time dateTime={next()} title={instant(Date.parse(next()))}>
-          {left(next()) > 0 ? `in ${duration(left(next()))}` : "now"}
-        </time>
-      )}
+      {(next) => <Until at={next()} past="now" />}
     </Show>
   );
 }

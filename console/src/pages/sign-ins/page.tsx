@@ -6,14 +6,12 @@ import { api } from "../../api/paths";
 import type { SignIn } from "../../api/schema";
 import { ChangeDialog } from "../../parts/dialog";
 import { Head } from "../../parts/head";
-import { now } from "../../parts/now";
-import { Ago } from "../../parts/numbers";
+import { Ago, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { SettingsTabs } from "../../parts/settings-tabs";
 import { windlass } from "../../parts/shell-lines";
 import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
-import { duration, instant } from "../../parts/time";
 import { browserName } from "./agent";
 
 const COLUMNS: Column<SignIn>[] = [
@@ -49,11 +47,7 @@ const COLUMNS: Column<SignIn>[] = [
     title: "Ends",
     rank: 2,
     about: "If there is no further request",
-    cell: ({ ends }) => (
-      <time dateTime={ends} title={instant(Date.parse(ends))}>
-        in {duration((Date.parse(ends) - now()) / 1000)}
-      </time>
-    ),
+    cell: ({ ends }) => <Until at={ends} past="now" />,
     by: ({ ends }) => ends,
   },
 ];

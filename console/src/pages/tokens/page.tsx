@@ -6,26 +6,16 @@ import { useList } from "../../api/list";
 import type { Token } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
-import { now } from "../../parts/now";
-import { Ago } from "../../parts/numbers";
+import { Ago, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { SettingsTabs } from "../../parts/settings-tabs";
 import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
-import { duration, instant } from "../../parts/time";
 
 function Ends(props: { at: string | null | undefined }): JSX.Element {
   return (
     <Show when={props.at} fallback="never">
-      {(at) => (
-        <time dateTime={at()} title={instant(Date.parse(at()))}>
-          {Date.parse(at()) > now() ? (
-            `in ${duration((Date.parse(at()) - now()) / 1000)}`
-          ) : (
-            <span class="bad">ended</span>
-          )}
-        </time>
-      )}
+      {(at) => <Until at={at()} past={<span class="bad">ended</span>} />}
     </Show>
   );
 }

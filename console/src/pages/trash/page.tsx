@@ -7,25 +7,14 @@ import type { Pool, Trashed } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { SpaceTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
-import { now } from "../../parts/now";
-import { Ago, Bytes } from "../../parts/numbers";
+import { Ago, Bytes, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
-import { duration, instant } from "../../parts/time";
+import { duration } from "../../parts/time";
 import { count, NONE } from "../../parts/units";
 
 type Open = { verb: "restore" | "delete"; of: Trashed } | { verb: "empty" } | { verb: "keep"; of: Pool };
-
-/** When it goes; hosts that need its space make that earlier. */
-function Goes(props: { at: string }): JSX.Element {
-  const left = () => (Date.parse(props.at) - now()) / 1000;
-  return (
-    <time dateTime={props.at} title={instant(Date.parse(props.at))}>
-      {left() > 0 ? `in ${duration(left())}` : "now"}
-    </time>
-  );
-}
 
 const COLUMNS: Column<Trashed>[] = [
   { key: "name", title: "Name", cell: ({ name }) => name, by: ({ name }) => name },
@@ -42,7 +31,7 @@ const COLUMNS: Column<Trashed>[] = [
     by: ({ snapshots }) => snapshots,
   },
   { key: "deleted", title: "Deleted", cell: ({ deleted }) => <Ago at={deleted} />, by: ({ deleted }) => deleted },
-  { key: "until", title: "Goes", cell: ({ until }) => <Goes at={until} />, by: ({ until }) => until },
+  { key: "until", title: "Goes", cell: ({ until }) => <Until at={until} past="now" />, by: ({ until }) => until },
   {
     key: "holds",
     title: "Holds",

@@ -96,8 +96,8 @@ impl Times {
 /// Members and rules.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Rules {
-    /// Volumes and shares, by name or id
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    /// Volumes and shares, by name or id; none: only those with the label
+    #[arg(long, value_name = "NAME,…|none", value_delimiter = ',')]
     volumes: Option<Vec<String>>,
     /// Volumes with this label; none: no label
     #[arg(long, value_name = "KEY=VALUE|none", value_parser = parse_label)]
@@ -111,6 +111,14 @@ pub struct Rules {
     /// Lock each new snapshot against deletion for this time; none: no lock
     #[arg(long, value_name = "TIME|none", value_parser = parse_lock)]
     lock: Option<u32>,
+}
+
+impl Rules {
+    /// Members by name, if they are given; `none` alone is no name.
+    fn members(&self) -> Option<Vec<String>> {
+        let none = |names: &Vec<String>| matches!(&names[..], [only] if only == "none");
+        self.volumes.clone().map(|names| if none(&names) { Vec::new() } else { names })
+    }
 }
 
 impl Resource for Schedule {
@@ -241,7 +249,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 name: name.clone(),
                 when,
                 zone: times.zone.clone(),
-                volumes: rules.volumes.clone().unwrap_or_default(),
+                volumes: rules.members().unwrap_or_default(),
                 label: rules.label.clone().unwrap_or_default(),
                 keep: rules.keep.unwrap_or_default(),
                 keep_last: rules.keep_last,
@@ -254,7 +262,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let set = ScheduleSet {
                 when: times.when(),
                 zone: times.zone.clone(),
-                volumes: rules.volumes.clone(),
+                volumes: rules.members(),
                 label: rules.label.clone(),
                 keep: rules.keep,
                 keep_last: rules.keep_last,

@@ -149,7 +149,7 @@ const OPERATIONS: &[Operation] = &[
     row("signin_delete", Admin, Volumes::Others),
     special("signin_end", Needs::Credentials),
     row("signin_list", Admin, Volumes::Others),
-    special("signin_show", Needs::Credentials),
+    Operation { name: "signin_show", needs: Needs::Credentials, volumes: Volumes::None },
     row("snapshot_create", Operator, Volumes::Body(&["volumes"])),
     row("snapshot_delete", Operator, PATH),
     row("snapshot_list", Viewer, Volumes::Query),

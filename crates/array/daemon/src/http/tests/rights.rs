@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 37] = [
+const SCOPED: [&str; 38] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -108,6 +108,7 @@ const SCOPED: [&str; 37] = [
     "setup_run",
     "setup_show",
     "signin_begin",
+    "signin_show",
     "snapshot_create",
     "snapshot_delete",
     "snapshot_list",
