@@ -145,7 +145,7 @@ impl Options {
 
     /// Options for `cargo xtask ci`: rules of the engine, disabled in turn.
     pub fn mutants() -> Self {
-        Self { count: Some(600), mutant: Some("all".into()), ..Self::short() }
+        Self { count: Some(1000), mutant: Some("all".into()), ..Self::short() }
     }
 
     fn range(&self) -> std::ops::Range<u64> {
@@ -385,7 +385,7 @@ const SELDOM: [(&str, u64); 7] = [
     ("log-cut", 44),
     ("patch-base", 37),
     ("pins", 269),
-    ("reclaim-again", 525),
+    ("reclaim-again", 925),
 ];
 
 /// Runs seeds until one notices the disabled rule.
