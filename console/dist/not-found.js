@@ -1,1 +1,1 @@
-import{h as e,w as t}from"./libraries.js";import{g as n}from"./shared.js";var r=e(`<p>The address may be from another version. <a href=/>Overview</a>, or <kbd>/</kbd> to search.`);function i(){return[t(n,{title:`There is no such page`}),r()]}export{i as default};
+import{T as e,g as t}from"./libraries.js";import{g as n}from"./shared.js";var r=t(`<p>The address may be from another version. <a href=/>Overview</a>, or <kbd>/</kbd> to search.`);function i(){return[e(n,{title:`There is no such page`}),r()]}export{i as default};

@@ -1,6 +1,6 @@
 // The console of a Windlass array.
 
-import { Route, Router } from "@solidjs/router";
+import { Navigate, Route, Router } from "@solidjs/router";
 import { lazy } from "solid-js";
 import { render } from "solid-js/web";
 import "./style/tokens.css";
@@ -60,6 +60,8 @@ render(
       <Route path="/settings/people" component={People} />
       <Route path="/settings/tokens" component={Tokens} />
       <Route path="/settings/sign-ins" component={SignIns} />
+      {/* The form of both is there at any address; these are where people look for it. */}
+      <Route path={["/setup", "/sign-in"]} component={() => <Navigate href="/" />} />
       <Route path="*" component={NotFound} />
     </Router>
   ),

@@ -1,10 +1,10 @@
-// Dialogs of schedules: create, change, run, delete.
+// The dialog that creates a schedule or changes one.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../api/list";
 import { api } from "../api/paths";
-import type { Keep, Schedule, ScheduleLast, Share, Volume, When } from "../api/schema";
-import { ChangeDialog, Shows } from "../parts/dialog";
+import type { Keep, Schedule, Share, Volume, When } from "../api/schema";
+import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
 import {
   DAY_WORDS,
@@ -19,7 +19,6 @@ import {
   whenArguments,
 } from "../parts/schedule-words";
 import { windlass } from "../parts/shell-lines";
-import { count } from "../parts/units";
 import type { Closing } from "./closing";
 
 type Kind = "every" | "daily" | "weekly";
@@ -243,94 +242,6 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         error={lockSeconds() === undefined ? "such as 7d or 12h, up to 366d" : undefined}
         hint="Nobody can delete a locked snapshot, or shorten its lock. Locks may fill the pool."
       />
-    </ChangeDialog>
-  );
-}
-
-/** Runs a schedule beside its times. */
-export function RunSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
-  return (
-    <ChangeDialog
-      title={`Run ${props.schedule.name} now`}
-      verb="Run schedule"
-      onClose={props.onClose}
-      same={{
-        what: "run this schedule",
-        windlass: windlass("schedule", "run", props.schedule.name),
-        method: "POST",
-        path: api("schedules", props.schedule.name, "run"),
-      }}
-      after={(answer: { last?: ScheduleLast | null } | undefined) =>
-        answer?.last == null ? undefined : new Shows(<LastRun of={answer.last} />)
-      }
-    >
-      <p>
-        It takes a snapshot of each of its {count(props.schedule.members, "member")}, and removes those that its rules
-        no longer keep.
-      </p>
-    </ChangeDialog>
-  );
-}
-
-/** What a run did. */
-export function LastRun(props: { of: ScheduleLast }): JSX.Element {
-  return (
-    <>
-      <p>
-        {count(props.of.taken, "snapshot")} taken, {props.of.removed} removed
-        <Show when={props.of.skipped > 0}>
-          , <span class="bad">{props.of.skipped} without a snapshot</span>
-        </Show>
-        .
-      </p>
-      <Show when={props.of.reason}>{(reason) => <p class="note">{reason()}</p>}</Show>
-    </>
-  );
-}
-
-/** Pauses a schedule, or lets it run again. */
-export function PauseSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
-  const pauses = () => !props.schedule.paused;
-  return (
-    <ChangeDialog
-      title={`${pauses() ? "Pause" : "Resume"} ${props.schedule.name}`}
-      verb={`${pauses() ? "Pause" : "Resume"} schedule`}
-      onClose={props.onClose}
-      same={{
-        what: `${pauses() ? "pause" : "resume"} this schedule`,
-        windlass: windlass("schedule", "set", props.schedule.name, "--pause", pauses() ? "on" : "off"),
-        method: "PATCH",
-        path: api("schedules", props.schedule.name),
-        body: { paused: pauses() },
-      }}
-    >
-      <p>
-        {pauses()
-          ? "It takes no snapshots until it is resumed."
-          : "It runs again at its next time. Runs that were missed meanwhile are not made up."}
-      </p>
-    </ChangeDialog>
-  );
-}
-
-export function DeleteSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
-  return (
-    <ChangeDialog
-      title={`Delete ${props.schedule.name}`}
-      verb="Delete schedule"
-      danger
-      onClose={props.onClose}
-      same={{
-        what: "delete this schedule",
-        windlass: windlass("schedule", "delete", props.schedule.name),
-        method: "DELETE",
-        path: api("schedules", props.schedule.name),
-      }}
-    >
-      <p>
-        Its {count(props.schedule.snapshots, "snapshot")} stay, and nothing removes them any more: the rules end with
-        it.
-      </p>
     </ChangeDialog>
   );
 }

@@ -30,6 +30,7 @@ export function RestoreTrashed(props: Closing & { of: Trashed }): JSX.Element {
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name" }}
       ready={name().trim() !== ""}
+      dirty={() => name() !== own}
       same={{
         what: "restore this",
         windlass: windlass(

@@ -87,6 +87,7 @@ export function EditUser(props: Closing & { user: Account }): JSX.Element {
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name" }}
       ready={changes() && name().trim() !== ""}
+      dirty={changes}
       same={{
         what: "change this user",
         windlass: windlass(

@@ -45,7 +45,7 @@ function Change(props: { of: AuditEntry }): JSX.Element {
 }
 
 const COLUMNS: Column<AuditEntry>[] = [
-  { key: "time", title: "When", cell: ({ time }) => <Ago at={time} /> },
+  { key: "time", title: "When", rank: 2, cell: ({ time }) => <Ago at={time} /> },
   {
     key: "who",
     title: "Who",
@@ -57,7 +57,7 @@ const COLUMNS: Column<AuditEntry>[] = [
   },
   { key: "from", title: "From", rank: 3, cell: ({ who }) => who.from ?? "this machine" },
   { key: "action", title: "Action", cell: ({ action }) => <code>{action}</code> },
-  { key: "target", title: "Object", cell: ({ target }) => target.name },
+  { key: "target", title: "Object", rank: 2, cell: ({ target }) => target.name },
   { key: "change", title: "Change", rank: 2, cell: (entry) => <Change of={entry} /> },
   {
     key: "result",

@@ -1,7 +1,8 @@
 // Schedules: snapshots at set times, and rules that remove old ones.
 
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
-import { DeleteSchedule, EditSchedule, PauseSchedule, RunSchedule } from "../../actions/schedule";
+import { EditSchedule } from "../../actions/schedule";
+import { DeleteSchedule, PauseSchedule, RunSchedule } from "../../actions/schedule-run";
 import { useList } from "../../api/list";
 import type { Schedule } from "../../api/schema";
 import { useStatus } from "../../api/status";

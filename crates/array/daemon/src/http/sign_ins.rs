@@ -83,9 +83,8 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Json<SignInState> {
     let cookie = cookie::of(&headers).filter(|_| caller.kind == CallerKind::User);
-    let is_display = |(_, sign_in): &(&identity::User, &identity::SignIn)| {
-        Some(sign_in.id) == caller.sign_in && sign_in.display
-    };
+    let is_display =
+        |(_, sign_in): &(&identity::User, &identity::SignIn)| Some(sign_in.id) == caller.sign_in && sign_in.display;
     let display = gate.see(|people| people.sign_ins(Timestamp::now()).iter().any(is_display));
     Json(SignInState {
         kind: caller.kind.name().to_owned(),
