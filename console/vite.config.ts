@@ -36,7 +36,7 @@ const TABLE = [
   "parts/(content-bar|hosts-tabs|content-tabs|settings-tabs)",
 ];
 const DIALOG = [
-  "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password)",
+  "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",
   "shell/(sign-in|change-password|key-list)",
 ];
 const CHART = ["parts/chart", "live/charts"];

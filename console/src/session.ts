@@ -1,6 +1,6 @@
 // Session of the tab: the sign-in of a user, whose cookie the browser keeps, or a token, which the tab keeps until it is
-// closed. Who nobody has seen at the keys for a while is signed out: requests of the page itself would keep the sign-in
-// alive.
+// closed. A user who touches neither keys nor pointer for half an hour is signed out: requests of the page itself would
+// keep the sign-in alive.
 
 import { createSignal } from "solid-js";
 import type { Role, SignInState } from "./api/schema";

@@ -7,9 +7,9 @@ import { Lines } from "../parts/copy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
+import { words } from "../parts/words";
 import type { Closing } from "./closing";
 
-const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 const FIELDS = {
   exists: "name",
   "invalid-name": "name",

@@ -34,7 +34,7 @@ export function RunSchedule(props: Closing & { schedule: Schedule }): JSX.Elemen
 }
 
 /** What a run did. */
-export function LastRun(props: { of: ScheduleLast }): JSX.Element {
+function LastRun(props: { of: ScheduleLast }): JSX.Element {
   return (
     <>
       <p>

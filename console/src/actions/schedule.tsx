@@ -19,6 +19,7 @@ import {
   whenArguments,
 } from "../parts/schedule-words";
 import { windlass } from "../parts/shell-lines";
+import { words } from "../parts/words";
 import type { Closing } from "./closing";
 
 type Kind = "every" | "daily" | "weekly";
@@ -60,13 +61,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
   const [lock, setLock] = createSignal(old?.lock_seconds == null ? "" : period(old.lock_seconds));
   const volumes = useList<Volume>(() => "/api/v1/volumes");
   const shares = useList<Share>(() => "/api/v1/shares");
-  const names = () => [
-    ...new Set(
-      members()
-        .split(/[\s,]+/)
-        .filter((word) => word !== ""),
-    ),
-  ];
+  const names = () => [...new Set(words(members()))];
   const unknown = () => {
     const isPart = volumes.data() === undefined || shares.data() === undefined || volumes.more() || shares.more();
     if (isPart) return undefined;
@@ -108,8 +103,8 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
       ),
     );
   const body = () => (old === undefined ? { name: name().trim(), ...sent() } : sent());
-  /** Words of the command line for a field. */
-  const words: Record<string, () => string[]> = {
+  /** Options of the command line for a field. */
+  const options: Record<string, () => string[]> = {
     when: () => whenArguments(when() ?? { daily: { minute: 120 } }),
     zone: () => ["--zone", zone().trim() || "UTC"],
     volumes: () =>
@@ -124,7 +119,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
       "schedule",
       old === undefined ? "create" : "set",
       old?.name ?? (name().trim() || "NAME"),
-      ...Object.keys(sent()).flatMap((field) => words[field]?.() ?? []),
+      ...Object.keys(sent()).flatMap((field) => options[field]?.() ?? []),
     );
   const before = line();
   return (
@@ -216,7 +211,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         onInput={setLabel}
         error={labels() === undefined ? "such as tier=gold" : undefined}
       />
-      <fieldset class="keep">
+      <fieldset>
         <legend>Keep the newest snapshot of each of the last …</legend>
         <div class="side-by-side">
           <For each={RULES}>
@@ -240,7 +235,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         value={lock()}
         onInput={setLock}
         error={lockSeconds() === undefined ? "such as 7d or 12h, up to 366d" : undefined}
-        hint="Nobody can delete a locked snapshot, or shorten its lock. Locks may fill the pool."
+        hint="A locked snapshot cannot be deleted, and its lock cannot be shortened. Locks may fill the pool."
       />
     </ChangeDialog>
   );

@@ -1,4 +1,4 @@
-// What can be done with a snapshot: the actions of its row, and their dialogs.
+// Actions of a snapshot in its row, and their dialogs.
 
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
 import { api, full } from "../api/paths";
@@ -6,8 +6,8 @@ import type { Snapshot } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField } from "../parts/form";
 import type { Action } from "../parts/menu";
-import { now } from "../parts/now";
 import { windlass } from "../parts/shell-lines";
+import { lockedSeconds } from "../parts/snapshots";
 import { instant } from "../parts/time";
 import type { Closing } from "./closing";
 import { DeleteSnapshots } from "./snapshot";
@@ -16,12 +16,9 @@ import { RollbackVolume } from "./volume/rollback";
 
 type Verb = "clone" | "rollback" | "pin" | "lock" | "delete";
 
-const isLocked = ({ locked_until }: Snapshot, at: number): boolean =>
-  locked_until != null && Date.parse(locked_until) > at;
-
 /** Reason why a snapshot cannot be deleted. */
 export function lockedReason(snapshot: Snapshot): string | undefined {
-  return isLocked(snapshot, now()) ? `locked until ${instant(Date.parse(snapshot.locked_until ?? ""))}` : undefined;
+  return lockedSeconds(snapshot) > 0 ? `locked until ${instant(Date.parse(snapshot.locked_until ?? ""))}` : undefined;
 }
 
 /** Actions of snapshots, and the dialog that one has opened. `back` also offers to roll a volume back. */
@@ -38,7 +35,7 @@ export function useSnapshotActions(back = false): { of: (snapshot: Snapshot) => 
       ...(snapshot.of_share ? [] : [action("clone", "Clone…", snapshot)]),
       ...(back && !snapshot.of_share ? [action("rollback", "Roll the volume back to it…", snapshot)] : []),
       action("pin", snapshot.pinned ? "Unpin…" : "Pin…", snapshot),
-      action("lock", isLocked(snapshot, now()) ? "Lock it for longer…" : "Lock…", snapshot),
+      action("lock", lockedSeconds(snapshot) > 0 ? "Lock it for longer…" : "Lock…", snapshot),
       { ...action("delete", "Delete…", snapshot), danger: true, unless: lockedReason(snapshot) },
     ],
     dialog: () => (
@@ -122,7 +119,7 @@ function LockSnapshot(props: Closing & { snapshot: Snapshot }): JSX.Element {
       }}
     >
       <p>
-        Nobody can delete a locked snapshot before the lock ends, an administrator neither, and no lock can be
+        A locked snapshot cannot be deleted before the lock ends, not even by an administrator, and a lock cannot be
         shortened. It keeps its space also when the pool is full.
       </p>
       <ChoiceField

@@ -7,8 +7,9 @@ import { Lines } from "../parts/copy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
+import { words } from "../parts/words";
 import type { Closing } from "./closing";
-import { ROLES, roleOf } from "./user";
+import { RoleField } from "./role-field";
 
 const DAY_MS = 86_400_000;
 const LIFETIMES = [
@@ -27,10 +28,7 @@ export function CreateToken(props: Closing): JSX.Element {
   const [networks, setNetworks] = createSignal("");
   const [metrics, setMetrics] = createSignal(false);
   const [from] = createSignal(Date.now());
-  const nets = () =>
-    networks()
-      .split(/[\s,]+/)
-      .filter((word) => word !== "");
+  const nets = () => words(networks());
   const pattern = () => (metrics() || volumes().trim() === "" ? undefined : volumes().trim());
   const expires = () => (days() === "" ? undefined : new Date(from() + Number(days()) * DAY_MS).toISOString());
   return (
@@ -80,13 +78,7 @@ export function CreateToken(props: Closing): JSX.Element {
         onInput={setName}
         hint="The program that will use it; the audit shows this name."
       />
-      <ChoiceField
-        label="Role"
-        name="role"
-        value={role()}
-        onInput={(value) => setRole(roleOf(value))}
-        options={ROLES}
-      />
+      <RoleField value={role()} onInput={setRole} />
       <ChoiceField label="Ends after" name="expires" value={days()} onInput={setDays} options={LIFETIMES} />
       <CheckField label="Only for /metrics" name="metrics_only" checked={metrics()} onInput={setMetrics} />
       <Show when={!metrics()}>

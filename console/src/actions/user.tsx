@@ -5,19 +5,11 @@ import { api } from "../api/paths";
 import type { Account, Role } from "../api/schema";
 import { resume } from "../api/sign-in";
 import { ChangeDialog } from "../parts/dialog";
-import { CheckField, ChoiceField, TextField } from "../parts/form";
+import { CheckField, TextField } from "../parts/form";
 import { NewPassword, useNewPassword } from "../parts/new-password";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
-
-/** Roles with what they allow. */
-export const ROLES: { value: Role; label: string }[] = [
-  { value: "viewer", label: "viewer: reads" },
-  { value: "operator", label: "operator: also volumes, shares, snapshots, hosts, access, jobs" },
-  { value: "admin", label: "admin: everything" },
-];
-
-export const roleOf = (value: string): Role => ROLES.find((role) => role.value === value)?.value ?? "viewer";
+import { RoleField } from "./role-field";
 
 const SECRET = "(the password)";
 
@@ -52,13 +44,7 @@ export function CreateUser(props: Closing): JSX.Element {
       }}
     >
       <TextField label="Name" name="name" required value={name()} onInput={setName} />
-      <ChoiceField
-        label="Role"
-        name="role"
-        value={role()}
-        onInput={(value) => setRole(roleOf(value))}
-        options={ROLES}
-      />
+      <RoleField value={role()} onInput={setRole} />
       <NewPassword of={password} label="First password" />
       <CheckField
         label="Has to be changed at the first sign-in"
@@ -106,14 +92,7 @@ export function EditUser(props: Closing & { user: Account }): JSX.Element {
       after={() => resume()}
     >
       <TextField label="Name" name="name" required value={name()} onInput={setName} />
-      <ChoiceField
-        label="Role"
-        name="role"
-        value={role()}
-        onInput={(value) => setRole(roleOf(value))}
-        options={ROLES}
-        hint="With another role, all sign-ins of the user end."
-      />
+      <RoleField value={role()} onInput={setRole} hint="With another role, all sign-ins of the user end." />
       <CheckField
         label="Locked: cannot sign in"
         name="locked"

@@ -149,7 +149,7 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
       title={props.title}
       onClose={props.onClose}
       held={busy}
-      // What is shown now may not be shown again: it goes with its button only.
+      // The array may not show the result again, such as a secret: only its button closes it.
       fixed={result() !== undefined}
       dirty={() => props.dirty?.() ?? false}
     >

@@ -78,9 +78,13 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
   ];
 }
 
+/** Seconds for which a snapshot is still locked; 0 if it is not. */
+export const lockedSeconds = ({ locked_until }: Snapshot): number =>
+  locked_until == null ? 0 : Math.max(0, (Date.parse(locked_until) - now()) / 1000);
+
 /** What keeps a snapshot from deletion. */
 function Kept(props: { of: Snapshot }): JSX.Element {
-  const left = () => (Date.parse(props.of.locked_until ?? "") - now()) / 1000;
+  const left = () => lockedSeconds(props.of);
   return (
     <>
       <Show when={left() > 0}>

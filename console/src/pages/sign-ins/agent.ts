@@ -1,4 +1,4 @@
-// What a browser calls itself, in two words.
+// Names of browser and system, from the agent that the browser sends.
 
 const BROWSERS: [RegExp, string][] = [
   [/Edg(?:e|A|iOS)?\//, "Edge"],

@@ -1,4 +1,4 @@
-// What was deleted and can be restored.
+// The trash: deleted volumes, shares and snapshots, which can be restored.
 
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
 import { DeleteTrashed, EmptyTrash, KeepTrash, RestoreTrashed } from "../../actions/trash";
