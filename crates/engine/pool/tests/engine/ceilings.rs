@@ -179,6 +179,47 @@ fn allotments_count_and_the_writes_that_they_promised_do_not() {
     assert!(used(&rig, object) > UNIT && used(&rig, object) <= 2 * UNIT);
 }
 
+/// Lets an address space use what it uses now and nothing beyond: fills it up to the smallest ceiling.
+fn fill(rig: &mut Rig, object: ObjectId) {
+    limit(rig, object, Some(CEILING_UNIT_BYTES)).unwrap();
+    let rest = UNIT - used(rig, object);
+    put(rig, object, 1 << 30, rest).unwrap();
+    assert_eq!(used(rig, object), UNIT);
+}
+
+#[test]
+fn a_promise_that_is_split_may_rise_above_the_ceiling_until_it_is_counted() {
+    let mut rig = Rig::new(2048 * 4);
+    let object = rig.create(ALL);
+    allot(&mut rig, object, 0, 100).unwrap();
+    put(&mut rig, object, 0, 10).unwrap();
+    put(&mut rig, object, 90, 10).unwrap();
+    share(&mut rig, object, 0, 1 << 20, 5).unwrap();
+    fill(&mut rig, object);
+    // Which part has the five shared blocks is not known.
+    rig.together(move |view| view.release(object, BlockRange::new(block(50), 1))).unwrap();
+    assert!(used(&rig, object) > UNIT);
+    assert_eq!(rig.core.counters().above_ceilings, 0);
+    rig.settle();
+    assert!(used(&rig, object) < UNIT);
+}
+
+#[test]
+fn map_pages_that_zeros_beside_an_allotment_free_may_be_promised_above_the_ceiling() {
+    let mut rig = Rig::new(2048 * 4);
+    let (object, beside) = (rig.create(ALL), 1 << 40);
+    let allotted = beside + 8;
+    allot(&mut rig, object, allotted, 4).unwrap();
+    // A write takes the promise for map pages, and the block beside it keeps the pages.
+    put(&mut rig, object, beside, 1).unwrap();
+    put(&mut rig, object, allotted, 1).unwrap();
+    zero(&mut rig, object, allotted, 1).unwrap();
+    fill(&mut rig, object);
+    zero(&mut rig, object, beside, 1).unwrap();
+    assert!(used(&rig, object) > UNIT);
+    assert_eq!(rig.core.counters().above_ceilings, 0);
+}
+
 #[test]
 fn a_rollback_to_more_than_the_ceiling_is_refused() {
     let (mut rig, object) = limited(2);

@@ -40,7 +40,12 @@ impl Allotment {
     /// Blocks that must be kept free: one for each block that is unmapped or shared, and those that may be
     /// due besides.
     pub fn promised(&self) -> u64 {
-        self.blocks_promised() + self.pages_due + self.beside
+        self.blocks_promised() + self.pages_promised()
+    }
+
+    /// Blocks for map pages for which there is a promise.
+    pub fn pages_promised(&self) -> u64 {
+        self.pages_due + self.beside
     }
 
     /// Blocks of the range for which there is a promise.

@@ -21,12 +21,31 @@ use crate::mutations::{Mutation, leaves_out};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// What several allotments promise.
+#[derive(Default)]
+struct Sum {
+    promised: u64,
+    /// Part of it for map pages.
+    for_pages: u64,
+}
+
+impl Sum {
+    fn add(&mut self, allotment: &Allotment) {
+        self.promised += allotment.promised();
+        self.for_pages += allotment.pages_promised();
+    }
+
+    fn subtract(&mut self, allotment: &Allotment) {
+        self.promised -= allotment.promised();
+        self.for_pages -= allotment.pages_promised();
+    }
+}
+
 /// Allotments of one object.
 #[derive(Default)]
 struct Ranges {
     by_first: BTreeMap<BlockNumber, Allotment>,
-    /// Sum of what they promise.
-    promised: u64,
+    sum: Sum,
     /// Promised blocks that large writes in flight have already taken.
     in_flight: u64,
 }
@@ -34,7 +53,17 @@ struct Ranges {
 impl Ranges {
     /// Promised blocks that are not yet taken.
     fn owed(&self) -> u64 {
-        self.promised.saturating_sub(self.in_flight)
+        self.sum.promised.saturating_sub(self.in_flight)
+    }
+
+    fn insert(&mut self, first: BlockNumber, allotment: Allotment) {
+        self.sum.add(&allotment);
+        self.by_first.insert(first, allotment);
+    }
+
+    fn remove(&mut self, first: BlockNumber, allotment: &Allotment) {
+        self.sum.subtract(allotment);
+        self.by_first.remove(&first);
     }
 
     /// Allotments that have blocks of a range, in order.
@@ -132,7 +161,12 @@ impl Allotments {
 
     /// Blocks promised by the allotments of an object.
     pub fn promised_to(&self, object: ObjectId) -> u64 {
-        self.objects.get(&object).map_or(0, |ranges| ranges.promised)
+        self.objects.get(&object).map_or(0, |ranges| ranges.sum.promised)
+    }
+
+    /// Part of [`Self::promised_to`] that is for map pages.
+    pub fn pages_promised_to(&self, object: ObjectId) -> u64 {
+        self.objects.get(&object).map_or(0, |ranges| ranges.sum.for_pages)
     }
 
     /// Promise of an object's allotments that large writes in flight have not taken.
@@ -173,10 +207,7 @@ impl Allotments {
     pub fn put(&mut self, object: ObjectId, range: BlockRange, mut allotment: Allotment) -> Option<()> {
         self.take(object, range);
         allotment.slot = self.table.take_slot((object, range.first))?;
-        self.update(object, |ranges| {
-            ranges.promised += allotment.promised();
-            ranges.by_first.insert(range.first, allotment);
-        });
+        self.update(object, |ranges| ranges.insert(range.first, allotment));
         Some(())
     }
 
@@ -188,10 +219,7 @@ impl Allotments {
         }
         for (of, allotment) in &found {
             self.table.give_slot(allotment.slot);
-            self.update(object, |ranges| {
-                ranges.promised -= allotment.promised();
-                ranges.by_first.remove(&of.first);
-            });
+            self.update(object, |ranges| ranges.remove(of.first, allotment));
         }
         if self.objects.get(&object).is_some_and(|ranges| ranges.by_first.is_empty() && ranges.in_flight == 0) {
             self.objects.remove(&object);
@@ -202,7 +230,7 @@ impl Allotments {
     /// Removes all allotments of an object.
     pub fn remove(&mut self, object: ObjectId) {
         let Some(ranges) = self.objects.remove(&object) else { return };
-        self.promised -= ranges.promised;
+        self.promised -= ranges.sum.promised;
         self.owed -= ranges.owed();
         ranges.by_first.values().for_each(|of| self.table.give_slot(of.slot));
     }
@@ -210,10 +238,10 @@ impl Allotments {
     /// Changes the allotments of an object, and the sums.
     fn update(&mut self, object: ObjectId, change: impl FnOnce(&mut Ranges)) {
         let ranges = self.objects.entry(object).or_default();
-        self.promised -= ranges.promised;
+        self.promised -= ranges.sum.promised;
         self.owed -= ranges.owed();
         change(ranges);
-        self.promised += ranges.promised;
+        self.promised += ranges.sum.promised;
         self.owed += ranges.owed();
     }
 
@@ -226,7 +254,7 @@ impl Allotments {
     ) {
         let Self { objects, promised, owed, table, counts, .. } = self;
         let Some(ranges) = objects.get_mut(&object) else { return };
-        (*promised, *owed) = (*promised - ranges.promised, *owed - ranges.owed());
+        (*promised, *owed) = (*promised - ranges.sum.promised, *owed - ranges.owed());
         let before = ranges.by_first.range(..range.first).next_back().map(|(first, _)| *first);
         let from = before.unwrap_or(range.first);
         for (first, allotment) in ranges.by_first.range_mut(from..range.first + range.count) {
@@ -241,11 +269,12 @@ impl Allotments {
                 count.missed.add(more);
             }
             if *allotment != old {
-                ranges.promised = ranges.promised - old.promised() + allotment.promised();
+                ranges.sum.subtract(&old);
+                ranges.sum.add(allotment);
                 table.note_changed(allotment.slot);
             }
         }
-        (*promised, *owed) = (*promised + ranges.promised, *owed + ranges.owed());
+        (*promised, *owed) = (*promised + ranges.sum.promised, *owed + ranges.owed());
     }
 
     /// Notes that a run of blocks, which [`Self::run`] has found, was written: `mapped` more of them are mapped,
@@ -341,10 +370,7 @@ impl Allotments {
             return Err(format!("two allotments of object {object} overlap at block {}", range.first));
         }
         self.table.load_slot(allotment.slot, (object, range.first));
-        self.update(object, |ranges| {
-            ranges.promised += allotment.promised();
-            ranges.by_first.insert(range.first, allotment);
-        });
+        self.update(object, |ranges| ranges.insert(range.first, allotment));
         Ok(())
     }
 

@@ -3,12 +3,12 @@
 //! The growth is exact, so that a ceiling below what is used refuses growth alone: blocks that are mapped after
 //! all changes, less those that are mapped before, and the promises that allotments gain. A block of an allotment
 //! takes its promise along when it becomes mapped, and gets one when it no longer is. The map pages that become
-//! due when blocks of an allotment are freed are not counted.
+//! due when blocks of an allotment or of its neighbourhood are freed are not counted.
 
 use crate::core::Core;
 use crate::core::operation::is_zero;
 use crate::interface::ObjectId;
-use crate::interface::operation::ADDRESS_SPACE_BYTES;
+use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::promises::Raises;
 use crate::mutations::{Mutation, leaves_out};
@@ -22,9 +22,17 @@ const MOST_TO_FREE: u64 = 64;
 /// Most pieces in which the changed blocks of a transaction are counted. Behind them a piece counts as mapped.
 const MOST_PIECES: usize = 4096;
 
-/// Blocks that objects with a ceiling may use after a transaction, and whether promises of their map pages may
-/// change.
-pub(super) type Limits = SmallVec<[(ObjectId, u64, bool); 1]>;
+/// What objects with a ceiling may use after a transaction.
+pub(super) type Limits = SmallVec<[Limit; 1]>;
+
+/// What an object may use after a transaction.
+pub(super) struct Limit {
+    object: ObjectId,
+    most_blocks: u64,
+    /// Blocks that its allotments promised for map pages before.
+    pages_promised: u64,
+    changes_allotments: bool,
+}
 
 /// Changed blocks that have one origin.
 struct Piece {
@@ -111,8 +119,11 @@ impl<M: Media> Core<M> {
         let mut limits = Limits::new();
         for (object, ceiling) in self.limited(changes) {
             let to_free = if changes.frees_space { MOST_TO_FREE } else { 0 };
-            let most = ceiling.max(self.map.used_blocks(object)) + to_free;
-            limits.push((object, most, self.changes_allotments(changes, object)));
+            let split = self.raised_by_splits(changes, object);
+            let most_blocks = ceiling.max(self.map.used_blocks(object)) + to_free + split;
+            let pages_promised = self.map.allotments().pages_promised_to(object);
+            let changes_allotments = self.changes_allotments(changes, object);
+            limits.push(Limit { object, most_blocks, pages_promised, changes_allotments });
             let raised = raises.blocks_of(object);
             if most_growth(changes, object).is_some_and(|most| self.map.may_grow(object, most + raised).is_ok()) {
                 continue;
@@ -144,19 +155,28 @@ impl<M: Media> Core<M> {
         limited
     }
 
-    /// Counts the blocks that address spaces use beyond their limits after the changes, without the map pages that
-    /// are promised to allotments.
+    /// Counts the blocks that address spaces use beyond their limits after the changes. Not counted are further
+    /// promises for map pages, and all of them if the changes concern allotments.
     pub(super) fn note_limits(&mut self, limits: &Limits) {
-        for (object, most, pages_change) in limits {
-            let above = self.map.used_blocks(*object).saturating_sub(*most);
-            let mut pages = 0;
-            if above > 0 && *pages_change {
-                let all = BlockRange::new(BlockNumber::FIRST, ADDRESS_SPACE_BYTES / BLOCK_BYTES as u64);
-                let allotments = self.map.allotments().touching(*object, all);
-                pages = allotments.map(|(_, of)| of.promised() - of.blocks_promised()).sum();
-            }
-            self.counters.above_ceilings += above.saturating_sub(pages);
+        for limit in limits {
+            let above = self.map.used_blocks(limit.object).saturating_sub(limit.most_blocks);
+            let pages = self.map.allotments().pages_promised_to(limit.object);
+            let not_counted = match limit.changes_allotments {
+                true => pages,
+                false => pages.saturating_sub(limit.pages_promised),
+            };
+            self.counters.above_ceilings += above.saturating_sub(not_counted);
         }
+    }
+
+    /// Most blocks by which promises rise because allotments are split: how many blocks of each part are shared is not
+    /// known before they are counted.
+    fn raised_by_splits(&self, changes: &Changes, object: ObjectId) -> u64 {
+        let releases = changes.allotments.iter().filter_map(|change| match change {
+            AllotmentChange::Release { object: of, range } if *of == object => Some(*range),
+            _ => None,
+        });
+        releases.flat_map(|range| self.map.allotments().touching(object, range)).map(|(_, split)| split.shared).sum()
     }
 
     /// True if the changes change allotments of an object, or blocks that allotments have.
