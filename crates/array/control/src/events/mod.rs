@@ -18,6 +18,7 @@ pub use requests::{AlertList, EventList};
 pub use view::{AlertView, EventFilter};
 
 use bytes::Bytes;
+use explain::{Kind, entry};
 use jiff::Timestamp;
 use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
@@ -38,72 +39,6 @@ const MAX_MESSAGE_BYTES: usize = 512;
 const GAP: u64 = 10_000;
 /// Time between two writes of the document.
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Codes of all events, by name.
-pub(crate) const CODES: [&str; 62] = [
-    "access-granted",
-    "access-revoked",
-    "array-started",
-    "array-stopped",
-    "audit-not-written",
-    "bad-block",
-    "below-full",
-    "below-has-room",
-    "file-cloned",
-    "file-punched",
-    "file-reserved",
-    "host-changed",
-    "host-created",
-    "host-deleted",
-    "host-group-changed",
-    "host-group-created",
-    "host-group-deleted",
-    "https-not-served",
-    "job-cancelled",
-    "job-changed",
-    "job-done",
-    "job-failed",
-    "job-started",
-    "login-refused",
-    "metadata-damaged",
-    "nfs-client-expired",
-    "pool-changed",
-    "pool-full",
-    "pool-grown",
-    "pool-space-back",
-    "pool-stopped",
-    "port-group-changed",
-    "portal-changed",
-    "portal-recorded",
-    "portal-unrecorded",
-    "sanitize-ended",
-    "sanitize-failed",
-    "sanitize-started",
-    "schedule-changed",
-    "schedule-created",
-    "schedule-deleted",
-    "schedule-failed",
-    "schedule-late",
-    "schedule-run",
-    "session-dropped",
-    "share-changed",
-    "share-created",
-    "share-deleted",
-    "share-rolled-back",
-    "sign-in-failed",
-    "snapshot-created",
-    "snapshot-deleted",
-    "snapshot-locked",
-    "snapshot-pinned",
-    "threshold-left",
-    "threshold-reached",
-    "trash-emptied",
-    "trash-restored",
-    "volume-changed",
-    "volume-created",
-    "volume-deleted",
-    "volume-rolled-back",
-];
 
 /// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -287,7 +222,7 @@ impl Events {
         let id = self.next.get();
         self.next.set(id.saturating_add(1));
         let Draft { severity, code, subject, message } = draft;
-        debug_assert!(CODES.contains(&code), "{code} is missing in the list of codes");
+        debug_assert!(entry(Kind::Event, code).is_some(), "{code} is not explained");
         let message = if message.len() <= MAX_MESSAGE_BYTES {
             message
         } else {

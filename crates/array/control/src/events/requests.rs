@@ -1,12 +1,13 @@
 //! Requests for events and alerts.
 
-use super::{AlertView, CODES, Event, EventFilter, Severity};
+use super::{AlertView, Event, EventFilter, Severity};
 use crate::condition::{BELOW_FULL, BELOW_FULL_HELP};
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::page::{Column, Listed, column};
 use crate::read::Read;
+use explain::Kind;
 use std::sync::Arc;
 
 /// Lists events, oldest first.
@@ -36,8 +37,8 @@ impl Read for EventList {
 impl EventList {
     /// The events themselves, which the facts have too.
     fn found(&self, facts: &dyn Facts) -> Result<Vec<Arc<Event>>, ControlError> {
-        if let Some(code) = self.filter.code.as_deref().filter(|code| !CODES.contains(code)) {
-            let known = CODES.join(", ");
+        if let Some(code) = self.filter.code.as_deref().filter(|code| explain::entry(Kind::Event, code).is_none()) {
+            let known = Kind::Event.entries().iter().map(|entry| entry.code).collect::<Vec<_>>().join(", ");
             return Err(ControlError::InvalidSetting(format!("no event has the code {code:?}: the codes are {known}")));
         }
         Ok(facts.events(self.since, &self.filter, self.limit))
@@ -153,6 +154,10 @@ impl Control {
                 help: "repair the medium and restart the array; acknowledged data is safe",
             });
         }
+        debug_assert!(
+            alerts.iter().all(|alert| explain::entry(Kind::Alert, alert.code).is_some()),
+            "an alert is not explained: {alerts:?}"
+        );
         alerts.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
         alerts
     }

@@ -131,6 +131,7 @@ impl Fault {
 
     fn problem(&self) -> Problem {
         let (status, code, detail, help) = self.parts();
+        debug_assert!(explain::entry(explain::Kind::Problem, code).is_some(), "{code} is not explained");
         let control = match self {
             Self::Control(error) => Some(error),
             _ => None,

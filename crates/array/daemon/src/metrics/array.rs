@@ -206,3 +206,17 @@ const ALERTS: [(&str, &str); 20] = [
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::ALERTS;
+    use std::collections::BTreeSet;
+
+    /// An alert that is not active is a row with zero: a rule of Prometheus has something to compare with.
+    #[test]
+    fn every_alert_has_a_row() {
+        let rows: BTreeSet<_> = ALERTS.iter().map(|(code, _)| *code).collect();
+        let alerts: BTreeSet<_> = explain::Kind::Alert.entries().iter().map(|entry| entry.code).collect();
+        assert_eq!(rows, alerts);
+    }
+}

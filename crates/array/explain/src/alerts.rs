@@ -1,0 +1,136 @@
+//! Conditions that need attention.
+
+use crate::Entry;
+use crate::Step::{Do, Run};
+use crate::explained as of;
+
+const FREE: &[crate::Step] = &[
+    Do("See what uses the space, and what would free it:"),
+    Run("windlass pool show POOL"),
+    Run("windlass trash list"),
+    Do("Delete what is not needed, run fstrim in the guests, or grow the pool:"),
+    Run("windlass pool grow POOL --size SIZE"),
+];
+
+pub(crate) const ENTRIES: &[Entry] = &[
+    of(
+        "audit-not-written",
+        "The audit cannot be written, and so nothing can be changed. Hosts are served.",
+        &["The file system of the state directory is full or read-only.", "The audit's chain does not verify."],
+        &[Do("Free space in the state directory, or repair it. Then verify the audit:"), Run("windlass audit verify")],
+    ),
+    of(
+        "bad-blocks",
+        "Blocks of 4 KiB cannot be read, or have a wrong checksum. Reads of them fail; everything else is served.",
+        &["A defect of the disk below the pool.", "Something else has written to the disk or file of the pool."],
+        &[
+            Do("See which volumes have them, and let a scrub find all:"),
+            Run("windlass event list --code bad-block"),
+            Run("windlass pool scrub POOL"),
+            Do("Writing to such a block repairs it. Restore the affected files from a backup, and replace the disk."),
+        ],
+    ),
+    of(
+        "below-full",
+        "The file system or device below the pool is full: nothing new can be stored, and reads are served.",
+        &["The pool is a sparse file, and something else has taken the space of its file system."],
+        &[Do("Free space there. The array continues by itself, and acknowledged data is safe.")],
+    ),
+    of(
+        "check-findings",
+        "The last check of the pool found structures that contradict each other.",
+        &["A defect of the disk, or of the array."],
+        &[
+            Run("windlass pool show POOL"),
+            Do("Stop the array, and check the pool further:"),
+            Run("windlass pool check FILE"),
+        ],
+    ),
+    of(
+        "clock-ahead",
+        "The clock is ahead of the time that has passed as far as the array could observe it. Locks of snapshots go by the latter.",
+        &["Somebody has set the clock forward.", "The array was off for long."],
+        &[Do(
+            "Set the clock right, if it is wrong. Time for which the array was off does not count: locks end later by it.",
+        )],
+    ),
+    of(
+        "https-not-served",
+        "REST and console over TLS are not served at their address. Hosts, and the command line on this machine, are served.",
+        &["Another program has the port.", "The certificate or its key cannot be read or has expired."],
+        &[Do("Mend what the alert names, and restart the array.")],
+    ),
+    of(
+        "metadata-damaged",
+        "Part of the map of the pool cannot be read. What it describes cannot be read; everything else is served.",
+        &["A defect of the disk below the pool."],
+        &[
+            Run("windlass pool scrub POOL"),
+            Do("Stop the array. See what a repair would discard, and restore that from a backup:"),
+            Run("windlass pool check FILE"),
+            Run("windlass pool repair FILE --dry-run"),
+        ],
+    ),
+    of("pool-full", "The pool is full: writes that need new space fail, except where space is promised.", &[], FREE),
+    of(
+        "pool-stopped",
+        "The pool has stopped after a failure of its medium. Acknowledged data is safe; hosts get errors until the restart.",
+        &["The disk below the pool failed, or was removed."],
+        &[
+            Do("Repair the medium, and restart the array. If it stops again, check the pool:"),
+            Run("windlass pool check FILE"),
+        ],
+    ),
+    of("pool-threshold", "More of the pool is used or promised than its threshold.", &[], FREE),
+    of(
+        "portal-unrecorded",
+        "A portal of the configuration could not be recorded in the pool. It is not served.",
+        &["The pool was full or damaged when the array started."],
+        &[Do(
+            "Mend what the other alerts say. The array tries again with the next change of a portal, and at its start.",
+        )],
+    ),
+    of(
+        "sanitize-failed",
+        "A sanitize operation of the volume has failed: the volume answers no reads or writes until it is sanitized again.",
+        &["The medium failed during the operation."],
+        &[
+            Do("Let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume:"),
+            Run("windlass volume delete VOLUME"),
+        ],
+    ),
+    of(
+        "schedule-failed",
+        "The last run of the schedule took no snapshot of some of its members.",
+        &["The pool has no room for the promises of reserved volumes.", "A member has the most snapshots possible."],
+        &[Do("Mend what the alert names, and run the schedule:"), Run("windlass schedule run SCHEDULE")],
+    ),
+    of(
+        "schedule-late",
+        "The schedule is due, and has not run.",
+        &["The pool has stopped or is full."],
+        &[Do("See the other alerts:"), Run("windlass alert list")],
+    ),
+    of(
+        "share-threshold",
+        "More of the quota of the share is used or promised than the threshold.",
+        &[],
+        &[Do("Delete files, or raise the quota:"), Run("windlass share set SHARE --quota SIZE")],
+    ),
+    of(
+        "sign-in-failed",
+        "Many sign-ins or tokens were wrong: somebody may be guessing passwords.",
+        &["A program uses an old token or password.", "An attack."],
+        &[
+            Do("The audit has names and addresses:"),
+            Run("windlass audit list"),
+            Do("Keep the console off networks of strangers."),
+        ],
+    ),
+    of(
+        "volume-threshold",
+        "More of the volume is mapped than its threshold.",
+        &[],
+        &[Do("Run fstrim in its hosts, or grow the volume:"), Run("windlass volume grow VOLUME --size SIZE")],
+    ),
+];
