@@ -24,10 +24,10 @@ pub(crate) fn alert_help(alert: &Alert) -> String {
             format!(":  windlass pool scrub {subject}, windlass pool check FILE, windlass pool repair FILE --dry-run")
         }
         "check-findings" => format!(":  windlass pool show {subject}, windlass pool check FILE"),
-        "pool-threshold" | "pool-full" => format!(":  windlass pool grow {subject}"),
+        "pool-threshold" | "pool-full" => format!(":  windlass pool grow {subject} --size SIZE"),
         "schedule-failed" => format!(":  windlass schedule run {subject}"),
         "share-threshold" => format!(":  windlass share set {subject} --quota SIZE"),
-        "volume-threshold" => format!(":  windlass volume grow {subject}"),
+        "volume-threshold" => format!(":  windlass volume grow {subject} --size SIZE"),
         _ => String::new(),
     };
     format!("{}{command}", alert.help)

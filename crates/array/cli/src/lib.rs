@@ -14,6 +14,7 @@ mod connect;
 mod console;
 mod error;
 mod event;
+mod explain;
 mod export;
 mod file;
 mod host;
@@ -178,6 +179,11 @@ pub enum Noun {
     /// Audit: who changed what
     #[command(subcommand)]
     Audit(audit::Verb),
+    /// Explain a code: of an error, a refusal, an alert, an event, an exit status, or sense data
+    #[command(
+        after_help = "Examples:\n  windlass explain not-granted\n  windlass explain 05/26/00\n  windlass explain 0x5 0x26 0x0\n  windlass explain --list alert"
+    )]
+    Explain(explain::Arguments),
     /// Set-up: the first administrator
     #[command(subcommand)]
     Setup(setup::Verb),
@@ -213,10 +219,13 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
     if let Noun::Login(arguments) = noun {
         return login::run(arguments, globals, &mut output).await;
     }
+    if let Noun::Explain(arguments) = noun {
+        return explain::run(arguments, &mut output);
+    }
     let client = Client::new(globals)?;
     match noun {
-        // It has no array yet.
-        Noun::Login(_) => Ok(()),
+        // They need no array.
+        Noun::Login(_) | Noun::Explain(_) => Ok(()),
         Noun::Status => status::run(&client, &mut output).await,
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,

@@ -39,6 +39,8 @@ pub enum Noun {
     Trash,
     /// A schedule.
     Schedule,
+    /// A code.
+    Code,
 }
 
 impl fmt::Display for Noun {
@@ -58,6 +60,7 @@ impl fmt::Display for Noun {
             Self::PortGroup => "portal-group",
             Self::Trash => "trash",
             Self::Schedule => "schedule",
+            Self::Code => "code",
         })
     }
 }
@@ -80,6 +83,7 @@ impl Noun {
             Self::PortGroup => "portal groups",
             Self::Trash => "objects in the trash",
             Self::Schedule => "schedules",
+            Self::Code => "codes",
         }
     }
 

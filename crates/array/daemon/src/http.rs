@@ -8,6 +8,7 @@ mod access;
 mod answer;
 mod audit;
 mod backlog;
+mod codes;
 pub(crate) mod connections;
 mod console;
 mod convert;
@@ -98,6 +99,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(history::routes())
         .merge(live::routes())
         .merge(search::routes())
+        .merge(codes::routes())
         .merge(users::routes())
         .merge(tokens::routes())
         .merge(sign_ins::routes())

@@ -80,10 +80,10 @@ enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Write the manual pages: one for each command, and windlass.toml(5)
+    /// Write the manual pages: one for each command, windlass.toml(5) and windlass-codes(7)
     #[command(after_help = "Example:\n  windlass manual /usr/local/share/man")]
     Manual {
-        /// Directory of manual pages, in which man1 and man5 are made if they are missing
+        /// Directory of manual pages, in which man1, man5 and man7 are made if they are missing
         directory: PathBuf,
     },
 }
@@ -239,6 +239,49 @@ fn fail(error: &reactor::ServeError) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use clap::Command;
+
+    /// Words in capitals of the advice, with something that can stand there.
+    fn with_values(word: &str) -> &str {
+        match word {
+            "SIZE" => "100G",
+            "ADDRESS" => "192.0.2.7",
+            "JOB" => "0197f0a4-0000-7000-8000-000000000000",
+            "IQN" => "iqn.1994-05.com.redhat:h1",
+            "iscsi://ADDRESS/TARGET/LUN" => "iscsi://192.0.2.7/iqn.2026-01.org.example:t/0",
+            other => other,
+        }
+    }
+
+    #[test]
+    fn the_commands_of_advice_exist() {
+        let steps = explain::Kind::ALL.into_iter().flat_map(explain::Kind::entries).flat_map(|entry| entry.todo);
+        let commands = steps.filter_map(|step| match step {
+            explain::Step::Run(command) => command.strip_prefix("windlass ").map(|words| (command, words)),
+            explain::Step::Do(_) => None,
+        });
+        let (mut wrong, mut count) = (Vec::new(), 0);
+        for (command, words) in commands {
+            let words = ["windlass"].into_iter().chain(words.split(' ').map(with_values));
+            if let Err(error) = super::command().try_get_matches_from(words) {
+                wrong.push(format!("{command}: {error}"));
+            }
+            count += 1;
+        }
+        assert!(wrong.is_empty() && count > 80, "{count} commands, of which do not exist: {wrong:#?}");
+    }
+
+    #[test]
+    fn codes_that_advice_names_are_explained() {
+        for entry in explain::Kind::ALL.into_iter().flat_map(explain::Kind::entries) {
+            for step in entry.todo {
+                if let explain::Step::Run(command) = step
+                    && let Some(code) = command.strip_prefix("windlass explain ").filter(|code| *code != "CODE")
+                {
+                    assert!(!explain::find(code).is_empty(), "{command} of {}", entry.code);
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_verb_shows_an_example() {

@@ -69,6 +69,8 @@ const OPERATIONS: &[Operation] = &[
     row("audit_list", Admin, Volumes::Others),
     row("audit_verify", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
+    row("code_list", Viewer, Volumes::None),
+    row("code_show", Viewer, Volumes::None),
     row("event_list", Viewer, Volumes::Others),
     row("export_grant", Operator, Volumes::Others),
     row("export_list", Viewer, Volumes::Others),

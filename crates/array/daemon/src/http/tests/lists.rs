@@ -4,14 +4,14 @@ use super::{app, post, send};
 use axum::Router;
 use serde_json::{Value, json};
 
-async fn get(app: &Router, path: &str) -> Value {
+pub(super) async fn get(app: &Router, path: &str) -> Value {
     let (status, body) = send(app, "GET", path, None).await;
     assert_eq!(status, 200, "{path}: {body}");
     body
 }
 
 /// Detail of a request that is refused as malformed.
-async fn refused(app: &Router, path: &str) -> String {
+pub(super) async fn refused(app: &Router, path: &str) -> String {
     let (status, problem) = send(app, "GET", path, None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (400, Some("invalid-request")), "{path}: {problem}");
     problem["detail"].as_str().unwrap().to_owned()

@@ -57,6 +57,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         let path = path.replace("{volume}", "v1").replace("{snapshot}", "v1@monday").replace("{host}", "h1");
         let path = path.replace("{group}", group).replace("{pool}", "p0").replace("{portal}", "1");
         let path = path.replace("{job}", &job).replace("{share}", "s1").replace("{schedule}", "gold");
+        let path = path.replace("{code}", "in-use");
         let query = match path.as_str() {
             "/api/v1/live" => "?topics=array",
             "/api/v1/search" => "?q=v",

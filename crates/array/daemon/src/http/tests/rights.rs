@@ -89,12 +89,14 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 38] = [
+const SCOPED: [&str; 40] = [
     "access_grant",
     "access_list",
     "access_revoke",
     "access_revoke_all",
     "capabilities_show",
+    "code_list",
+    "code_show",
     "health_show",
     "host_list",
     "host_show",
