@@ -33,7 +33,7 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // are one file.
 const TABLE = [
   "parts/(table|rows|events|order|sessions|snapshots|schedule-words|act)",
-  "parts/(content-bar|hosts-tabs|content-tabs|settings-tabs)",
+  "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs)",
 ];
 const DIALOG = [
   "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",

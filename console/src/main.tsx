@@ -31,6 +31,7 @@ const Schedules = lazy(() => import("./pages/schedules/page"));
 const People = lazy(() => import("./pages/people/page"));
 const Tokens = lazy(() => import("./pages/tokens/page"));
 const SignIns = lazy(() => import("./pages/sign-ins/page"));
+const Codes = lazy(() => import("./pages/codes/page"));
 const NotFound = lazy(() => import("./pages/not-found/page"));
 
 applyTheme();
@@ -60,6 +61,7 @@ render(
       <Route path="/settings/people" component={People} />
       <Route path="/settings/tokens" component={Tokens} />
       <Route path="/settings/sign-ins" component={SignIns} />
+      <Route path="/codes/:code?" component={Codes} />
       {/* The form of both is there at any address; these are where people look for it. */}
       <Route path={["/setup", "/sign-in"]} component={() => <Navigate href="/" />} />
       <Route path="*" component={NotFound} />

@@ -8,7 +8,7 @@ import type { Event, Severity } from "../api/schema";
 import { useTopics } from "../live/stream";
 import { At } from "./numbers";
 import { Rows } from "./rows";
-import { Empty, Shown } from "./state";
+import { CodeLink, Empty, Shown } from "./state";
 import type { Column } from "./table";
 
 const MOST = 500;
@@ -35,7 +35,7 @@ const COLUMNS: Column<Event>[] = [
     by: ({ message }) => message,
   },
   { key: "subject", title: "Subject", rank: 3, cell: (event) => event.subject, by: ({ subject }) => subject },
-  { key: "code", title: "Code", rank: 2, cell: (event) => <code>{event.code}</code>, by: ({ code }) => code },
+  { key: "code", title: "Code", rank: 2, cell: (event) => <CodeLink of={event.code} />, by: ({ code }) => code },
 ];
 
 export function EventsTab(props: { subject?: string; severity?: string; code?: string }): JSX.Element {

@@ -79,6 +79,13 @@ export function Empty(props: { children: JSX.Element; action?: JSX.Element }): J
   );
 }
 
+/** A code, with its explanation behind it. */
+export const CodeLink = (props: { of: string }): JSX.Element => (
+  <a href={`/codes/${encodeURIComponent(props.of)}`}>
+    <code>{props.of}</code>
+  </a>
+);
+
 /** A problem document, or that no answer came. */
 export function FailureBox(props: { failure: Failure; retry?: () => void }): JSX.Element {
   const problem = () => (props.failure instanceof Refused ? props.failure.problem : undefined);
@@ -121,7 +128,7 @@ export function FailureBox(props: { failure: Failure; retry?: () => void }): JSX
               )}
             </Show>
             <p class="soft small">
-              code <code>{present().code}</code>, status {present().status}
+              code <CodeLink of={present().code} />, status {present().status}
             </p>
           </>
         )}

@@ -32,6 +32,7 @@ export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
   { name: "Jobs", path: "/activity/jobs" },
   { name: "Events", path: "/activity/events" },
   { name: "Alerts", path: "/activity/alerts" },
+  { name: "Codes", path: "/codes" },
   { name: "Audit", path: "/activity/audit", needs: "admin" },
   { name: "People", path: "/settings/people", needs: "admin" },
   { name: "Tokens", path: "/settings/tokens", needs: "admin" },
@@ -42,7 +43,13 @@ export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
 export const EARLY = 4;
 
 /** Further paths of a place, which do not begin with its own. */
-const ALSO: Record<string, string> = { sessions: "hosts", connect: "hosts", portals: "hosts", groups: "hosts" };
+const ALSO: Record<string, string> = {
+  sessions: "hosts",
+  connect: "hosts",
+  portals: "hosts",
+  groups: "hosts",
+  codes: "activity",
+};
 
 /** True if a path belongs to a place. */
 export function isHere(place: Place, path: string): boolean {

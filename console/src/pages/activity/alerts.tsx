@@ -5,7 +5,7 @@ import { useList } from "../../api/list";
 import type { Alert } from "../../api/schema";
 import { SeverityWord } from "../../parts/events";
 import { Ago } from "../../parts/numbers";
-import { Empty, Shown } from "../../parts/state";
+import { CodeLink, Empty, Shown } from "../../parts/state";
 
 export function AlertsTab(): JSX.Element {
   const alerts = useList<Alert>(() => "/api/v1/alerts", true, 5000);
@@ -21,7 +21,7 @@ export function AlertsTab(): JSX.Element {
                     <SeverityWord of={alert.severity} /> <strong>{alert.message}</strong>
                     <br />
                     <span class="soft">
-                      {alert.help} · <code>{alert.code}</code> · {alert.subject}
+                      {alert.help} · <CodeLink of={alert.code} /> · {alert.subject}
                     </span>
                   </span>
                   <span class="soft small">

@@ -4,14 +4,14 @@ import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import { withQuery } from "../../api/paths";
 import { reuse } from "../../api/reuse";
-import type { OffloadEnding, OffloadRefusal } from "../../api/schema";
+import type { Code, OffloadEnding, OffloadRefusal } from "../../api/schema";
 import { contentPath } from "../../api/search";
+import { Explanation } from "../explanation";
 import { Ago } from "../numbers";
 import { Rows } from "../rows";
 import { Empty, Shown } from "../state";
 import type { Column } from "../table";
 import { grouped } from "../units";
-import { advice } from "./advice";
 import { type Group, groups } from "./refusal-groups";
 
 /** Most entries of the log that the array keeps. */
@@ -63,6 +63,7 @@ const COLUMNS: Column<Group>[] = [
 
 export function Refusals(props: { of?: string; primitive?: string }): JSX.Element {
   const log = useList<OffloadRefusal>(() => withQuery("/api/v1/offload/log", { volume: props.of, limit: MOST }), false);
+  const codes = useList<Code>(() => "/api/v1/codes?kind=refusal", false);
   const [opened, setOpened] = createSignal<string>();
   const grouped_ = createMemo<Group[] | undefined>((before) => {
     const wanted = log
@@ -94,7 +95,9 @@ export function Refusals(props: { of?: string; primitive?: string }): JSX.Elemen
                       <summary>
                         {group().primitive.toUpperCase()}, {group().reason}: what helps
                       </summary>
-                      <p>{advice(group().code)}</p>
+                      <Show when={codes.data()?.find(({ code }) => code === group().code)}>
+                        {(code) => <Explanation of={code()} />}
+                      </Show>
                       <Examples group={group()} />
                     </details>
                   )}
