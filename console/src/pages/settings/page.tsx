@@ -11,7 +11,9 @@ import { At } from "../../parts/numbers";
 import { SettingsTabs } from "../../parts/settings-tabs";
 import { Shown } from "../../parts/state";
 import { duration } from "../../parts/time";
+import { unless } from "../../session";
 import { keys, setKeys, setTheme, type Theme, theme } from "../../shell/preferences";
+import { Examination } from "./examination";
 
 const THEMES: { value: Theme; label: string }[] = [
   { value: "system", label: "as the system has it" },
@@ -30,6 +32,9 @@ export default function Settings(): JSX.Element {
       <SettingsTabs />
       <div class="cards">
         <Shown of={status}>{(present) => <ArrayCard status={present()} />}</Shown>
+        <Show when={unless("operator") === undefined}>
+          <Examination />
+        </Show>
         <section class="card">
           <h2>This browser</h2>
           <ChoiceField

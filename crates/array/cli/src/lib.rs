@@ -12,6 +12,7 @@ mod audit;
 mod client;
 mod connect;
 mod console;
+mod doctor;
 mod error;
 mod event;
 mod explain;
@@ -179,6 +180,11 @@ pub enum Noun {
     /// Audit: who changed what
     #[command(subcommand)]
     Audit(audit::Verb),
+    /// Examine the array and its machine: what should be mended, and how
+    #[command(
+        after_help = "Examples:\n  windlass doctor\n  windlass doctor -o json\n\nExit status: 0 when no check failed, 9 when one failed; warnings do not count"
+    )]
+    Doctor,
     /// Explain a code: of an error, a refusal, an alert, an event, an exit status, or sense data
     #[command(
         after_help = "Examples:\n  windlass explain not-granted\n  windlass explain 05/26/00\n  windlass explain 0x5 0x26 0x0\n  windlass explain --list alert"
@@ -226,6 +232,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
     match noun {
         // They need no array.
         Noun::Login(_) | Noun::Explain(_) => Ok(()),
+        Noun::Doctor => doctor::run(&client, &mut output).await,
         Noun::Status => status::run(&client, &mut output).await,
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,

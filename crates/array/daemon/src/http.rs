@@ -13,6 +13,7 @@ pub(crate) mod connections;
 mod console;
 mod convert;
 mod cookie;
+mod doctor;
 mod events;
 mod exports;
 mod extract;
@@ -57,6 +58,7 @@ pub use openapi::openapi_json;
 pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
+use crate::doctor::Places;
 use crate::people::Gate;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
@@ -100,6 +102,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(live::routes())
         .merge(search::routes())
         .merge(codes::routes())
+        .merge(doctor::routes())
         .merge(users::routes())
         .merge(tokens::routes())
         .merge(sign_ins::routes())
@@ -124,13 +127,21 @@ pub(crate) struct Surroundings {
     trouble: Arc<Trouble>,
     /// True: changes are made even if the audit cannot be written.
     pub goes_on_without_audit: bool,
+    /// Places of the array on its machine.
+    places: Arc<Places>,
 }
 
 impl Surroundings {
     /// Opens what is in a state directory.
     pub(crate) fn of(state_dir: &Path, goes_on_without_audit: bool) -> Self {
         let (gate, audit) = (Arc::new(Gate::open(state_dir)), Audit::of(state_dir));
-        Self { gate, audit, trouble: Arc::default(), goes_on_without_audit }
+        let places = Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() });
+        Self { gate, audit, trouble: Arc::default(), goes_on_without_audit, places }
+    }
+
+    /// Adds the places that an examination looks at.
+    pub(crate) fn at(self, places: Places) -> Self {
+        Self { places: Arc::new(places), ..self }
     }
 }
 
@@ -142,7 +153,7 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, audit, trouble, goes_on_without_audit } = surroundings;
+    let Surroundings { gate, audit, trouble, goes_on_without_audit, places } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
     let recorder = Arc::new(Recorder {
@@ -161,6 +172,7 @@ pub(crate) fn guarded(
         .layer(Extension(gate))
         .layer(Extension(audit))
         .layer(Extension(recorder))
+        .layer(Extension(places))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

@@ -9,6 +9,7 @@
 
 mod audit;
 mod config;
+mod doctor;
 mod http;
 mod lifecycle;
 mod logging;

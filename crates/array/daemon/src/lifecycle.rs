@@ -2,6 +2,7 @@
 //! signal, stop cleanly.
 
 use crate::audit::Audit;
+use crate::doctor::Places;
 use crate::http::{Listener, Listeners, Surroundings};
 use crate::people::Gate;
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
@@ -50,16 +51,26 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     result
 }
 
-/// Warns of private files that other users can read: the pool, tokens, the key.
+/// Warns of private files that other users can read.
 fn warn_of_private_files(configuration: &Configuration) {
+    places(configuration).private.iter().for_each(|path| warn_of_access(path));
+}
+
+/// Places of the array. Private are the pool, tokens and the key.
+fn places(configuration: &Configuration) -> Places {
     let state_dir = &configuration.state_dir;
-    warn_of_access(&configuration.pool.path);
-    for name in crate::people::FILES {
-        warn_of_access(&state_dir.join(name));
-    }
-    match &configuration.tls {
-        TlsMode::SelfSigned { .. } => warn_of_access(&state_dir.join(crate::tls::KEY_PATH)),
-        TlsMode::Files { key, .. } => warn_of_access(key),
+    let (certificate, key) = match &configuration.tls {
+        TlsMode::SelfSigned { .. } => {
+            (state_dir.join(crate::tls::CERTIFICATE_PATH), state_dir.join(crate::tls::KEY_PATH))
+        }
+        TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
+    };
+    let people = crate::people::FILES.iter().map(|name| state_dir.join(name));
+    Places {
+        state_directory: state_dir.clone(),
+        pool: configuration.pool.path.clone(),
+        certificate: configuration.http.map(|_address| certificate),
+        private: [configuration.pool.path.clone(), key].into_iter().chain(people).collect(),
     }
 }
 
@@ -83,7 +94,7 @@ async fn supervise(
     // clients wait in the backlog until it serves.
     let _socket = SocketFile(&configuration.management.socket);
     let goes_on_without_audit = configuration.management.audit_failure == AuditFailure::Continue;
-    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit);
+    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit).at(places(configuration));
     let (listeners, https_fault) = bind(configuration, state_dir, &surroundings.gate).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();

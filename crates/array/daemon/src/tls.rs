@@ -25,6 +25,8 @@ const COMMON_NAME: &str = "windlass";
 /// UTF8String.
 const DISTINGUISHED_NAME: &[u8] = b"\x30\x13\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x0c\x08windlass";
 
+/// Path of the generated certificate in the state directory.
+pub(crate) const CERTIFICATE_PATH: &str = "tls/cert.pem";
 /// Path of the generated key in the state directory.
 pub(crate) const KEY_PATH: &str = "tls/key.pem";
 
@@ -98,7 +100,7 @@ pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> 
         TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
         TlsMode::SelfSigned { .. } => {
             let directory = state_dir.join("tls");
-            let (certificate, key) = (directory.join("cert.pem"), state_dir.join(KEY_PATH));
+            let (certificate, key) = (state_dir.join(CERTIFICATE_PATH), state_dir.join(KEY_PATH));
             if !certificate.exists() || !key.exists() {
                 std::fs::create_dir_all(&directory)
                     .with_context(|| format!("cannot create the directory {}", directory.display()))?;

@@ -71,6 +71,7 @@ const OPERATIONS: &[Operation] = &[
     row("capabilities_show", Viewer, Volumes::None),
     row("code_list", Viewer, Volumes::None),
     row("code_show", Viewer, Volumes::None),
+    row("doctor_list", Operator, Volumes::Others),
     row("event_list", Viewer, Volumes::Others),
     row("export_grant", Operator, Volumes::Others),
     row("export_list", Viewer, Volumes::Others),

@@ -1,4 +1,4 @@
-// Codes: their list, the page of each, and the ways to it from what went wrong.
+// What helps: codes, their pages and the ways to them from what went wrong; the examination of the array.
 
 import { execFile } from "node:child_process";
 import type { Page } from "playwright-core";
@@ -66,5 +66,13 @@ test("a refused command of a host stands beside what helps", async () => {
   await page.getByText("what helps").first().click();
   await page.getByText("The volume is write protected.").waitFor();
   await page.getByText("windlass event list --subject VOLUME").waitFor();
+  expect(browser.complaints).toEqual([]);
+});
+
+test("settings show what the array finds when it looks at itself", async () => {
+  await page.goto(`${array.url}/settings`);
+  await page.getByText("nobody can sign in as an administrator").waitFor();
+  await page.getByText("checks found nothing").click();
+  await page.getByText("only the array can read its pool, keys and tokens").waitFor();
   expect(browser.complaints).toEqual([]);
 });

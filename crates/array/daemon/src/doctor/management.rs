@@ -1,0 +1,71 @@
+//! People, tokens and the certificate.
+
+use super::{Evidence, Finding, count, fail, names, warning};
+use api::Role;
+use jiff::SignedDuration;
+
+/// Time without use after which a token without expiry is worth a word.
+const UNUSED: SignedDuration = SignedDuration::from_hours(90 * 24);
+/// Time before the end of a certificate at which it has to be replaced soon.
+const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// As above, at once.
+const AT_ONCE: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Name of the token that the array makes for itself.
+const BOOTSTRAP: &str = "bootstrap";
+
+pub(super) fn administrator(evidence: &Evidence) -> Result<String, Finding> {
+    let admins = evidence.users.iter().filter(|user| user.role == Role::Admin && !user.locked).count();
+    match admins {
+        0 => Err(warning(
+            "nobody can sign in as an administrator",
+            "windlass setup code  prints the code for the console; or  windlass user create NAME --role admin",
+        )),
+        _ => Ok(format!("{} can sign in", count(admins, "administrator"))),
+    }
+}
+
+pub(super) fn bootstrap_token(evidence: &Evidence) -> Result<String, Finding> {
+    let there = evidence.tokens.iter().any(|token| token.name == BOOTSTRAP);
+    match there && evidence.users.iter().any(|user| user.role == Role::Admin) {
+        true => Err(warning(
+            "the first token, which can do everything, is still accepted, although people sign in",
+            "give each program a token of its own with  windlass token create, then  windlass token delete bootstrap",
+        )),
+        false if there => Ok("is needed until somebody is an administrator".to_owned()),
+        false => Ok("is deleted".to_owned()),
+    }
+}
+
+pub(super) fn old_tokens(evidence: &Evidence) -> Result<String, Finding> {
+    let unused = evidence.tokens.iter().filter(|token| {
+        let used = token.last_used.unwrap_or(token.created);
+        token.name != BOOTSTRAP && token.expires.is_none() && evidence.now.duration_since(used) > UNUSED
+    });
+    let unused: Vec<_> = unused.map(|token| token.name.as_str()).collect();
+    match unused.first() {
+        Some(first) => Err(warning(
+            format!("without expiry, and not used for 90 days: {}", names(unused.iter().copied())),
+            format!("windlass token delete {first}"),
+        )),
+        None => Ok(format!("{}, all used or with an expiry", count(evidence.tokens.len(), "token"))),
+    }
+}
+
+pub(super) fn certificate(evidence: &Evidence) -> Result<String, Finding> {
+    let Some(ends) = evidence.machine.certificate_ends else {
+        return Ok("REST over TLS is not configured, or its alert says more".to_owned());
+    };
+    let left = ends.duration_since(evidence.now);
+    let fix = "put a new one in place, and restart the array: [tls] cert and key in the configuration";
+    let days = left.as_hours() / 24;
+    if left.is_negative() {
+        return Err(fail(format!("has expired on {}", ends.strftime("%F")), fix));
+    }
+    if left < AT_ONCE {
+        return Err(fail(format!("expires in {days} days"), fix));
+    }
+    if left < SOON {
+        return Err(warning(format!("expires in {days} days"), fix));
+    }
+    Ok(format!("is valid until {}", ends.strftime("%F")))
+}

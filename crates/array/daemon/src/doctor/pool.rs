@@ -1,0 +1,145 @@
+//! The pool: its state, its space, and what keeps its content safe.
+
+use super::{Evidence, Finding, count, fail, names, warning};
+use api::{Pool, PoolState, Severity};
+use jiff::{SignedDuration, Timestamp};
+
+/// Longest time without a scrub.
+const SCRUB_DAYS: i64 = 35;
+/// Share of the pool from which on the trash is worth a word, in percent.
+const MUCH_TRASH: u64 = 20;
+/// Size of all volumes in percent of the pool from which on a limit is advisable.
+const MUCH_PROMISED: u64 = 300;
+
+pub(super) fn state(evidence: &Evidence) -> Result<String, Finding> {
+    for pool in pools(evidence) {
+        let what = match pool.state {
+            PoolState::Healthy | PoolState::LowSpace => continue,
+            PoolState::Damaged => "has lost content or metadata",
+            PoolState::Full => "is full",
+            PoolState::BelowFull => "has no room in the file system or device below it",
+            PoolState::Stopped => "has stopped",
+        };
+        return Err(fail(format!("pool {} {what}", pool.name), "windlass status  has the alert, and what to do"));
+    }
+    Ok(format!("{} serves", names(pools(evidence).map(|pool| pool.name.as_str()))))
+}
+
+fn pools(evidence: &Evidence) -> impl Iterator<Item = &Pool> {
+    evidence.status.pools.iter()
+}
+
+pub(super) fn alerts(evidence: &Evidence) -> Result<String, Finding> {
+    let of = |severity| evidence.status.alerts.iter().filter(move |alert| alert.severity == severity);
+    let codes = |severity| names(of(severity).map(|alert| alert.code.as_str()));
+    let fix = "windlass status  has them, and  windlass explain CODE  says what to do";
+    match (of(Severity::Critical).count(), of(Severity::Warning).count()) {
+        (0, 0) => Ok("none is active".to_owned()),
+        (0, warnings) => Err(warning(format!("{}: {}", count(warnings, "warning"), codes(Severity::Warning)), fix)),
+        (critical, _) => Err(fail(format!("{critical} critical: {}", codes(Severity::Critical)), fix)),
+    }
+}
+
+pub(super) fn space(evidence: &Evidence) -> Result<String, Finding> {
+    let mut shares = Vec::new();
+    for pool in pools(evidence) {
+        let percent = percent(pool.used_bytes.saturating_add(pool.promised_bytes), pool.size_bytes);
+        let used = format!("{percent} % of pool {} is used or promised", pool.name);
+        let fix = "windlass pool show  says what frees space; or enlarge it with  windlass pool grow";
+        if percent >= u64::from(pool.critical_percent) {
+            return Err(fail(used, fix));
+        }
+        if percent >= u64::from(pool.warn_percent) {
+            return Err(warning(used, fix));
+        }
+        shares.push(used);
+    }
+    Ok(shares.join("; "))
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(part) * 100 / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+pub(super) fn over_commitment(evidence: &Evidence) -> Result<String, Finding> {
+    let without_limit = pools(evidence)
+        .find(|pool| pool.commitment_percent >= MUCH_PROMISED && pool.commitment_limit_percent.is_none());
+    let promised =
+        |pool: &Pool| format!("the volumes of pool {} have {} % of its size", pool.name, pool.commitment_percent);
+    match without_limit {
+        Some(pool) => Err(warning(
+            format!("{}, and there is no limit", promised(pool)),
+            format!("windlass pool set {} --commitment {}%", pool.name, pool.commitment_percent.next_multiple_of(100)),
+        )),
+        None => Ok(pools(evidence).map(promised).collect::<Vec<_>>().join("; ")),
+    }
+}
+
+pub(super) fn trash(evidence: &Evidence) -> Result<String, Finding> {
+    for pool in pools(evidence) {
+        let bytes = pool.trash_bytes.unwrap_or(0);
+        if percent(bytes, pool.size_bytes) >= MUCH_TRASH {
+            let held = api::size::format(bytes);
+            return Err(warning(format!("the trash holds {held}"), "windlass trash list, windlass trash empty NAME"));
+        }
+        if pool.trash_seconds == 0 {
+            return Err(warning(
+                "the trash is off: what is deleted by mistake is gone",
+                format!("windlass pool set {} --trash 24h", pool.name),
+            ));
+        }
+    }
+    Ok("brings back what is deleted by mistake, and holds little".to_owned())
+}
+
+pub(super) fn scrub(evidence: &Evidence) -> Result<String, Finding> {
+    let mut found = Vec::new();
+    for pool in pools(evidence) {
+        let fix = format!("windlass pool scrub {}, once a month", pool.name);
+        let Some(last) = &pool.scrub else {
+            return Err(warning(format!("pool {} was never read as a whole", pool.name), fix));
+        };
+        let days = days_since(last.finished, evidence.now);
+        let words = format!("pool {} was read as a whole {} ago", pool.name, count_days(days));
+        if days > SCRUB_DAYS {
+            return Err(warning(words, fix));
+        }
+        found.push(words);
+    }
+    Ok(found.join("; "))
+}
+
+fn days_since(then: Timestamp, now: Timestamp) -> i64 {
+    now.duration_since(then).max(SignedDuration::ZERO).as_hours() / 24
+}
+
+fn count_days(days: i64) -> String {
+    count(usize::try_from(days).unwrap_or(0), "day")
+}
+
+pub(super) fn schedules(evidence: &Evidence) -> Result<String, Finding> {
+    let schedules = &evidence.schedules;
+    let skipped = |schedule: &&api::Schedule| schedule.last.as_ref().is_some_and(|last| last.skipped > 0);
+    let failed: Vec<_> = schedules.iter().filter(skipped).map(|schedule| schedule.name.as_str()).collect();
+    if !failed.is_empty() {
+        return Err(warning(
+            format!("the last run of {} left members out", names(failed.iter().copied())),
+            format!("windlass schedule show {} says why", failed[0]),
+        ));
+    }
+    let empty = schedules.iter().filter(|schedule| !schedule.paused && schedule.members == 0);
+    let empty: Vec<_> = empty.map(|schedule| schedule.name.as_str()).collect();
+    if !empty.is_empty() {
+        return Err(warning(
+            format!("{} of no member", names(empty.iter().copied())) + " takes snapshots",
+            format!("windlass schedule set {} --volumes VOLUME", empty[0]),
+        ));
+    }
+    if schedules.is_empty() && evidence.status.volumes > 0 {
+        return Err(warning(
+            "no schedule takes snapshots",
+            "windlass schedule create NAME --every 1h --keep hourly=24,daily=7 --volumes VOLUME",
+        ));
+    }
+    Ok(format!("{}, and the last runs were whole", count(schedules.len(), "schedule")))
+}

@@ -1,0 +1,64 @@
+//! `/api/v1/doctor`: what an administrator should mend.
+
+use crate::doctor::{Evidence, Machine, Places, examine};
+use crate::http::problem::Fault;
+use crate::http::{convert, people};
+use crate::people::Gate;
+use api::{Examined, List};
+use axum::extract::State;
+use axum::{Extension, Json};
+use control::ControlError;
+use jiff::Timestamp;
+use reactor::ArrayHandle;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).layer(Extension(Examinations(Arc::new(Semaphore::new(1)))))
+}
+
+/// Place for one examination at a time: each looks at everything.
+#[derive(Clone)]
+pub(super) struct Examinations(Arc<Semaphore>);
+
+/// Examines the array and its machine: what is as it should be, and what should be mended. It changes nothing.
+#[utoipa::path(
+    get,
+    path = "/api/v1/doctor",
+    operation_id = "doctor_list",
+    tag = "system",
+    responses((status = 200, body = List<Examined>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Extension(Examinations(places)): Extension<Examinations>,
+    Extension(gate): Extension<Arc<Gate>>,
+    Extension(of_machine): Extension<Arc<Places>>,
+) -> Result<Json<List<Examined>>, Fault> {
+    let _place = places.acquire().await;
+    let looking = tokio::task::spawn_blocking(move || Machine::look(&of_machine));
+    let evidence = Evidence {
+        now: Timestamp::now(),
+        status: convert::status(array.read(control::StatusShow).await?),
+        hosts: all(&array, control::HostList { group: None, has: None }, convert::host).await?,
+        sessions: all(&array, control::SessionList { host: None, portal: None }, convert::session).await?,
+        grants: all(&array, control::AccessList { volume: None, grantee: None }, convert::access).await?,
+        schedules: all(&array, control::ScheduleList, convert::schedule).await?,
+        users: gate.see(|people| people.users().into_iter().map(people::account).collect()),
+        tokens: gate.see(|people| people.tokens().into_iter().map(people::token).collect()),
+        machine: looking.await.map_err(|error| ControlError::Damaged { reason: error.to_string() })?,
+    };
+    Ok(Json(List::whole(examine(&evidence))))
+}
+
+/// All objects of a list.
+async fn all<R: control::Read<Reply = Vec<V>>, V, T>(
+    array: &ArrayHandle,
+    list: R,
+    convert: impl Fn(V) -> T,
+) -> Result<Vec<T>, Fault> {
+    Ok(array.read(list).await?.into_iter().map(convert).collect())
+}
