@@ -1,3 +1,5 @@
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use super::machine::PoolPlace;
 use super::{CHECKS, Evidence, Machine, Places, examine};
 use api::CheckState::{self, Fail, Ok as Fine, Warning};
