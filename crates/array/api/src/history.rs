@@ -73,6 +73,10 @@ pub struct SampleQuery {
     /// At most 60 volumes or shares, by id, separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<String>,
+    /// Number of the busiest volumes and shares, at most 60; default: 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(maximum = 60)]
+    pub busiest: Option<u32>,
 }
 
 /// Activity of hosts in about a second. Rates are per second and rounded. The names are short because
@@ -92,8 +96,8 @@ pub struct Sample {
     /// busiest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<Uuid, VolumeSample>,
-    /// The volumes and shares with the most reads and writes of the last minute, most first: at most
-    /// five. Absent on a live stream without the topic `busiest`.
+    /// The volumes and shares with the most reads and writes of the last minute, most first. Absent on a
+    /// live stream without the topic `busiest`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busiest: Option<Vec<BusySample>>,
 }

@@ -42,6 +42,7 @@ mod snapshot;
 mod status;
 mod tls;
 mod token;
+mod top;
 mod trash;
 mod user;
 mod volume;
@@ -180,6 +181,11 @@ pub enum Noun {
     /// Audit: who changed what
     #[command(subcommand)]
     Audit(audit::Verb),
+    /// Show what array and hosts do now, once a second, on the whole terminal
+    #[command(
+        after_help = "Examples:\n  windlass top\n  windlass top hosts\n  windlass top --once\n  windlass top --once -o json\n\nKeys: q ends it, Tab changes the view, s and r the order, / filters names, p pauses"
+    )]
+    Top(top::Arguments),
     /// Examine the array and its machine: what should be mended, and how
     #[command(
         after_help = "Examples:\n  windlass doctor\n  windlass doctor -o json\n\nExit status: 0 when no check failed, 9 when one failed; warnings do not count"
@@ -232,6 +238,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
     match noun {
         // They need no array.
         Noun::Login(_) | Noun::Explain(_) => Ok(()),
+        Noun::Top(arguments) => top::run(arguments, &client, &mut output).await,
         Noun::Doctor => doctor::run(&client, &mut output).await,
         Noun::Status => status::run(&client, &mut output).await,
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,

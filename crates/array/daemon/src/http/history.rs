@@ -16,7 +16,7 @@ const DEFAULT_POINTS: u64 = 300;
 /// Largest number of volumes and shares of a sample.
 pub(super) const MAX_UNITS: usize = 60;
 
-/// Largest number of busiest volumes and shares in a sample.
+/// Number of the busiest volumes and shares in a sample without a number in the request.
 pub(super) const MAX_BUSIEST: usize = 5;
 
 /// Resources of this file.
@@ -66,13 +66,15 @@ pub(super) async fn series(State(array): State<ArrayHandle>) -> Result<Json<List
 )]
 pub(super) async fn latest(
     State(array): State<ArrayHandle>,
-    Query(SampleQuery { volumes }): Query<SampleQuery>,
+    Query(SampleQuery { volumes, busiest }): Query<SampleQuery>,
 ) -> Result<Json<Sample>, Fault> {
+    let busiest = busiest.and_then(|busiest| usize::try_from(busiest).ok()).unwrap_or(MAX_BUSIEST);
+    if busiest > MAX_UNITS {
+        return Err(Fault::malformed(format!("{busiest} of the busiest are too many: at most {MAX_UNITS}")));
+    }
     let units = volumes.as_deref().map_or(Ok(Vec::new()), ids)?;
-    answer::show(&array, control::SampleLatest { units, busiest: MAX_BUSIEST }, |view| {
-        view.map(convert::sample).unwrap_or_default()
-    })
-    .await
+    answer::show(&array, control::SampleLatest { units, busiest }, |view| view.map(convert::sample).unwrap_or_default())
+        .await
 }
 
 /// Reads ids that commas separate.

@@ -163,7 +163,10 @@ async fn busiest_volumes_and_alerts_come_with_their_topics() {
     // What is active is news again for a client that comes back to the topic.
     assert_eq!(set("alerts").await, 204);
     assert_eq!(live.find("alert").await.1["code"], "pool-stopped");
-    assert!(send(&app, "GET", "/api/v1/samples/latest", None).await.1["busiest"].is_array());
+    for (query, status) in [("", 200), ("?busiest=60", 200), ("?busiest=61", 400), ("?busiest=x", 400)] {
+        let (found, sample) = send(&app, "GET", &format!("/api/v1/samples/latest{query}"), None).await;
+        assert_eq!((found.as_u16(), sample["busiest"].is_array()), (status, status == 200), "{query}: {sample}");
+    }
 }
 
 #[tokio::test]
