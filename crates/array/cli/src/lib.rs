@@ -23,6 +23,7 @@ mod host_group;
 mod job;
 mod lists;
 mod login;
+mod names;
 mod nfs;
 mod offload;
 mod output;
@@ -48,6 +49,7 @@ mod user;
 mod volume;
 
 pub use console::Console;
+pub use names::with_names;
 pub use output::Format;
 pub use pool::{Verb as PoolVerb, is_path};
 

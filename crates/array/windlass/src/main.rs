@@ -13,7 +13,7 @@ mod target;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::Shell;
+use clap_complete::{CompleteEnv, env::Shells};
 use cli::{Console, Format, Globals, Noun, PoolVerb};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -77,8 +77,9 @@ enum Command {
     /// Print the completion script of a shell
     #[command(after_help = "Example:\n  windlass completion bash > /etc/bash_completion.d/windlass")]
     Completion {
-        /// The shell
-        shell: Shell,
+        /// The shell: bash, zsh, fish, elvish, powershell
+        #[arg(value_parser = Shells::builtins().names().collect::<Vec<_>>())]
+        shell: String,
     },
     /// Write the manual pages: one for each command, windlass.toml(5) and windlass-codes(7)
     #[command(after_help = "Example:\n  windlass manual /usr/local/share/man")]
@@ -100,6 +101,9 @@ struct DemoArguments {
     #[arg(long)]
     small: bool,
 }
+
+/// Variable by which the script of a shell asks for completions.
+const COMPLETION: &str = "WINDLASS_COMPLETE";
 
 /// Options whose values may come from variables, as a usage line shows them. Clap shows them as
 /// required if they do.
@@ -134,6 +138,7 @@ fn command() -> clap::Command {
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(|| cli::with_names(command())).var(COMPLETION).complete();
     let mut command = command();
     let matches =
         command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| without_secrets(error).exit());
@@ -183,8 +188,14 @@ fn main() -> ExitCode {
         Command::Version => print(&format!("windlass {}\n", daemon::VERSION)),
         Command::Completion { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut self::command(), "windlass", &mut script);
-            print(&String::from_utf8_lossy(&script))
+            let shells = Shells::builtins();
+            let written = shells
+                .completer(&shell)
+                .map(|shell| shell.write_registration(COMPLETION, "windlass", "windlass", "windlass", &mut script));
+            match written {
+                Some(Ok(())) => print(&String::from_utf8_lossy(&script)),
+                _ => ExitCode::FAILURE,
+            }
         }
         Command::Manual { directory } => match manual::write(self::command(), &directory) {
             Ok(pages) => print(&format!("{pages} pages in {}\n", directory.display())),

@@ -58,11 +58,26 @@ fn the_version_is_json_when_asked_for() {
 }
 
 #[test]
-fn completion_scripts_know_the_nouns() {
+fn completion_scripts_ask_for_nouns_and_names() {
     for shell in ["bash", "zsh", "fish"] {
         let output = windlass(&["completion", shell]);
-        assert!(String::from_utf8_lossy(&output.stdout).contains("snapshot"), "{shell}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("WINDLASS_COMPLETE"), "{shell}");
     }
+    assert_eq!(windlass(&["completion", "csh"]).status.code(), Some(2));
+    let complete = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        let index = (words.len() - 1).to_string();
+        // What the script of bash sets.
+        command.envs([("WINDLASS_COMPLETE", "bash"), ("_CLAP_IFS", "\n"), ("_CLAP_COMPLETE_INDEX", &index)]);
+        command.env("WINDLASS_SERVER", "unix:/nonexistent/windlass.sock");
+        let output = command.arg("--").args(words).output().unwrap();
+        assert!(output.stderr.is_empty() && output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(complete(&["windlass", "snap"]), ["snapshot"]);
+    assert!(complete(&["windlass", "volume", ""]).iter().any(|verb| verb == "rollback"));
+    // An array that does not answer has no names, and the shell no error.
+    assert!(complete(&["windlass", "volume", "show", "d"]).is_empty());
 }
 
 /// Puts a sequence that clears the screen before every text and every free name in a file of
