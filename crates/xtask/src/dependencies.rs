@@ -70,6 +70,7 @@ const LAYERS: &[Layer] = &[
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
             ("daemon", &["api", "console_assets", "control", "identity", "nfs_state", "pool", "reactor", "unit"]),
+            ("history", &[]),
             ("identity", &[]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
@@ -263,6 +264,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("axum", &["daemon"]),
+    ("redb", &["daemon", "history"]),
     (
         "clap",
         &[
