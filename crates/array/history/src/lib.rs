@@ -21,6 +21,8 @@ mod gather;
 mod page;
 mod query;
 mod store;
+#[cfg(test)]
+mod tests;
 mod tier;
 
 pub use counters::{CounterSums, Counters};
