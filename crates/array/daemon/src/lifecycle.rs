@@ -4,6 +4,7 @@
 use crate::audit::Audit;
 use crate::http::{Listener, Listeners, Surroundings};
 use crate::people::Gate;
+use crate::recording::Recording;
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
 use crate::{AuditFailure, Configuration, ServeOptions, TlsMode};
@@ -54,7 +55,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
 fn warn_of_private_files(configuration: &Configuration) {
     let state_dir = &configuration.state_dir;
     warn_of_access(&configuration.pool.path);
-    for name in crate::people::FILES {
+    for name in crate::people::FILES.into_iter().chain([crate::recording::FILE_NAME]) {
         warn_of_access(&state_dir.join(name));
     }
     match &configuration.tls {
@@ -83,7 +84,8 @@ async fn supervise(
     // clients wait in the backlog until it serves.
     let _socket = SocketFile(&configuration.management.socket);
     let goes_on_without_audit = configuration.management.audit_failure == AuditFailure::Continue;
-    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit);
+    let (recording, reports) = Recording::start(state_dir.path(), configuration.management.history_limit_bytes);
+    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit).with_history(recording);
     let (listeners, https_fault) = bind(configuration, state_dir, &surroundings.gate).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();
@@ -107,6 +109,9 @@ async fn supervise(
             return stop(&mut reactor, &mut signals).await;
         }
     };
+    let recording = surroundings.recording.clone();
+    let (stop_recording, recording_stops) = oneshot::channel();
+    let recorded = tokio::spawn(crate::recording::feed(recording, array.clone(), reports, recording_stops));
     let running = listeners.run(&array, &surroundings);
     let status = ready_line(&ready, &configuration.management.socket, http);
     tracing::info!("{status}");
@@ -124,6 +129,8 @@ async fn supervise(
     watchdog.abort();
     following.abort();
     running.stop().await;
+    let _ended_already = stop_recording.send(());
+    let _ended = recorded.await;
     tidying.abort();
     surroundings.gate.tidy().await;
     let _reactor_gone = shutdown.send(());
@@ -334,10 +341,15 @@ fn print_line(line: &str) {
 
 /// Ends the process with the first panic, after it is logged. A task that unwinds leaves partial
 /// state: a nexus that is never taken down, tasks that others wait for. A process that ends leaves
-/// the state of a power cut, which the next start can repair and which hosts can wait for.
+/// the state of a power cut, which the next start can repair and which hosts can wait for. The thread of the history
+/// is an exception: it catches panics, shares no state, and a damaged history must not stop the array.
 fn abort_on_panic() {
     // Not the present hook: it writes to standard error, which may take no data.
     std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() == Some(crate::recording::THREAD) {
+            tracing::error!(%panic, "the history cannot be used");
+            return;
+        }
         let trace = Backtrace::capture();
         let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
         crate::logging::last_words(|| {

@@ -40,7 +40,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 62] = [
+pub(crate) const CODES: [&str; 65] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -52,6 +52,9 @@ pub(crate) const CODES: [&str; 62] = [
     "file-cloned",
     "file-punched",
     "file-reserved",
+    "history-limit",
+    "history-not-written",
+    "history-unreadable",
     "host-changed",
     "host-created",
     "host-deleted",

@@ -1,4 +1,4 @@
-//! Conditions of the management plane: refused sign-ins, and an audit that cannot be written.
+//! Conditions of the management plane: refused sign-ins, and files of the state directory that cannot be used.
 
 use crate::events::Severity;
 use crate::events::view::AlertView;
@@ -13,6 +13,12 @@ pub enum ManagementCondition {
     SignInFailed,
     /// The audit cannot be written.
     AuditNotWritten,
+    /// The history has reached its limit, and values were removed.
+    HistoryLimited,
+    /// The history cannot be written.
+    HistoryNotWritten,
+    /// The history could not be read, and a new one has begun.
+    HistoryUnreadable,
 }
 
 impl ManagementCondition {
@@ -21,13 +27,18 @@ impl ManagementCondition {
         match self {
             Self::SignInFailed => "sign-in-failed",
             Self::AuditNotWritten => "audit-not-written",
+            Self::HistoryLimited => "history-limit",
+            Self::HistoryNotWritten => "history-not-written",
+            Self::HistoryUnreadable => "history-unreadable",
         }
     }
 
     const fn help(self) -> &'static str {
         match self {
             Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
-            Self::AuditNotWritten => "free space in the state directory, or repair it",
+            Self::AuditNotWritten | Self::HistoryNotWritten => "free space in the state directory, or repair it",
+            Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
+            Self::HistoryUnreadable => "delete the file that was moved aside once nobody needs it",
         }
     }
 }
