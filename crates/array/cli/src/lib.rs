@@ -16,6 +16,7 @@ mod error;
 mod event;
 mod export;
 mod file;
+mod forecast;
 mod host;
 mod host_group;
 mod job;

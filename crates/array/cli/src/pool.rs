@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use crate::{job, percent, trash};
+use crate::{forecast, job, percent, trash};
 use api::size::SizeError;
 use api::{Growing, Pool, PoolGrow, PoolSet, PoolState};
 use std::path::{Path, PathBuf};
@@ -177,6 +177,10 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             };
             output.show(&pool)?;
             if matches!(output.format(), Format::Table | Format::Wide) {
+                match forecast::of(&pool.name, client).await {
+                    Ok(words) => output.text(&format!("forecast: {words}\n"))?,
+                    Err(error) => output.warn(&format!("no forecast: {error}")),
+                }
                 pool.scrub.iter().try_for_each(|scrub| job::bad_ranges(scrub, output))?;
                 pool.check.iter().try_for_each(|check| job::findings(check, output))?;
             }

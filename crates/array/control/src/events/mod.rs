@@ -40,7 +40,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 65] = [
+pub(crate) const CODES: [&str; 66] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -72,6 +72,7 @@ pub(crate) const CODES: [&str; 65] = [
     "nfs-client-expired",
     "pool-changed",
     "pool-full",
+    "pool-full-soon",
     "pool-grown",
     "pool-space-back",
     "pool-stopped",

@@ -1,4 +1,5 @@
-//! Conditions of the management plane: refused sign-ins, and files of the state directory that cannot be used.
+//! Conditions that the management plane finds: refused sign-ins, files of the state directory that cannot be used, and
+//! a forecast.
 
 use crate::events::Severity;
 use crate::events::view::AlertView;
@@ -19,6 +20,8 @@ pub enum ManagementCondition {
     HistoryNotWritten,
     /// The history could not be read, and a new one has begun.
     HistoryUnreadable,
+    /// A pool is full within two weeks, if it goes on growing as it did.
+    PoolFullSoon,
 }
 
 impl ManagementCondition {
@@ -30,6 +33,7 @@ impl ManagementCondition {
             Self::HistoryLimited => "history-limit",
             Self::HistoryNotWritten => "history-not-written",
             Self::HistoryUnreadable => "history-unreadable",
+            Self::PoolFullSoon => "pool-full-soon",
         }
     }
 
@@ -38,6 +42,7 @@ impl ManagementCondition {
             Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
             Self::AuditNotWritten | Self::HistoryNotWritten => "free space in the state directory, or repair it",
             Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
+            Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",
             Self::HistoryUnreadable => "delete the file that was moved aside once nobody needs it",
         }
     }

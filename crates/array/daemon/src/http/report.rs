@@ -17,6 +17,7 @@ pub(super) async fn report(
         ManagementCondition::HistoryLimited
         | ManagementCondition::HistoryNotWritten
         | ManagementCondition::HistoryUnreadable => "the state of the history",
+        ManagementCondition::PoolFullSoon => "the forecast of a pool",
     };
     if let Err(error) = array.call(ManagementReport { condition, event, alert }).await {
         tracing::warn!(%error, "{what} could not be reported");

@@ -184,7 +184,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 22] = [
+const ALERTS: [(&str, &str); 23] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
@@ -195,6 +195,7 @@ const ALERTS: [(&str, &str); 22] = [
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
+    ("pool-full-soon", "warning"),
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),

@@ -5,11 +5,13 @@
 //! serves requests waits for it. Samples that it is too slow for are dropped, and are gaps.
 
 mod feed;
+mod forecast;
 mod keeper;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use feed::{feed, kind};
+pub(crate) use forecast::Unforeseen;
 pub(crate) use keeper::{FILE_NAME, THREAD};
 
 use control::ManagementReport;
@@ -92,6 +94,12 @@ impl Recording {
     /// Hands a message over if there is room for it.
     fn offer(&self, message: Message) -> bool {
         self.0.as_ref().is_some_and(|messages| messages.try_send(message).is_ok())
+    }
+
+    /// Hands an observation over, for tests.
+    #[cfg(test)]
+    pub(crate) fn observe(&self, observation: history::Observation) -> bool {
+        self.offer(Message::Observe(observation, Vec::new()))
     }
 
     /// Returns when everything is written and the thread has ended.

@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 38] = [
+const SCOPED: [&str; 39] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -98,6 +98,7 @@ const SCOPED: [&str; 38] = [
     "health_show",
     "host_list",
     "host_show",
+    "pool_forecast",
     "pool_list",
     "pool_show",
     "portal_groups",
