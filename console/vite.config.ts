@@ -39,7 +39,7 @@ const DIALOG = [
   "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",
   "shell/(sign-in|change-password|key-list)",
 ];
-const CHART = ["parts/chart", "live/charts"];
+const CHART = ["parts/chart", "live/charts", "live/range", "live/series"];
 const ELSEWHERE = [
   "pages",
   "main",
@@ -47,6 +47,8 @@ const ELSEWHERE = [
   "connect",
   "api/volume-rows",
   "parts/offload",
+  "parts/forecast",
+  "live/bytes-chart",
   ...TABLE,
   ...DIALOG,
   ...CHART,

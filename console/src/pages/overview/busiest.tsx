@@ -5,7 +5,7 @@ import { contentPath } from "../../api/search";
 import { useBusiest } from "../../live/activity";
 import { bytes, latency, rate } from "../../parts/units";
 
-export function Busiest(): JSX.Element {
+export default function Busiest(): JSX.Element {
   const busiest = useBusiest();
   const rows = () => busiest() ?? [];
   return (
