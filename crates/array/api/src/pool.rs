@@ -4,6 +4,7 @@ use crate::Warning;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// Forecast of a pool: when it is full, if it goes on growing as it did. Times are absent without growth, beyond ten
 /// years, and once they are reached.
@@ -45,6 +46,37 @@ pub struct ForecastSlope {
     pub mid: i64,
     /// Upper quartile.
     pub high: i64,
+}
+
+/// Volumes, shares and snapshots that might be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIf {
+    /// Names (of a snapshot `volume@name`) or ids, 1 to 256.
+    pub delete: Vec<String>,
+}
+
+/// What deleting them would free. Nothing is deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WhatIfAnswer {
+    /// Bytes that deleting all of them together would free; absent while they are being counted: ask again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freed_bytes: Option<u64>,
+    /// Each of them.
+    pub each: Vec<WhatIfOne>,
+}
+
+/// What deleting one of them would free.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WhatIfOne {
+    /// Id.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Uuid,
+    /// Name.
+    pub name: String,
+    /// Bytes that deleting it alone would free; absent while they are being counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_bytes: Option<u64>,
 }
 
 /// A pool. `size = used + free`; once counted, `used = metadata + unique + snapshots + tokens +

@@ -14,6 +14,7 @@ pub(crate) mod state;
 pub(crate) mod thresholds;
 pub(crate) mod unique;
 mod warnings;
+mod what_if;
 
 use crate::condition::Noun;
 use crate::control::Control;
@@ -34,6 +35,7 @@ pub(crate) use part::PoolPart;
 pub use record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
 pub use state::{PoolState, Warning};
 pub use thresholds::SoftThresholds;
+pub use what_if::{SpaceWhatIf, WhatIfView};
 
 use pool::{Growth, ObjectId, PoolSpace};
 

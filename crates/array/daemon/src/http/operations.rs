@@ -158,6 +158,7 @@ const OPERATIONS: &[Operation] = &[
     row("snapshot_lock", Operator, PATH),
     row("snapshot_pin", Operator, PATH),
     row("snapshot_show", Viewer, PATH),
+    row("space_what_if", Viewer, Volumes::Others),
     row("system_show", Viewer, Volumes::None),
     row("token_create", Admin, Volumes::Others),
     row("token_delete", Admin, Volumes::Others),
@@ -199,8 +200,10 @@ impl Operation {
 
     /// True if the operation changes something that the audit records.
     pub(super) fn is_change(&self, method: &str) -> bool {
-        // The topics of a stream are a way of reading. Sign-ins and the set-up record themselves.
-        !matches!(method, "GET" | "HEAD") && !matches!(self.name, "live_set" | "signin_begin" | "setup_run")
+        // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
+        // themselves.
+        let changes_nothing = matches!(self.name, "live_set" | "space_what_if" | "signin_begin" | "setup_run");
+        !matches!(method, "GET" | "HEAD") && !changes_nothing
     }
 
     /// True if it is what a token for metrics is for.

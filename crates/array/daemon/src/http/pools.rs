@@ -5,7 +5,7 @@ use crate::http::history::unavailable;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
 use crate::recording::{Recording, Unforeseen};
-use api::{Forecast, Job, JobStart, List, Pool, PoolGrow, PoolSet};
+use api::{Forecast, Job, JobStart, List, Pool, PoolGrow, PoolSet, WhatIf, WhatIfAnswer, WhatIfOne};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -22,6 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(list))
         .routes(routes!(show, set))
         .routes(routes!(forecast))
+        .routes(routes!(what_if))
         .routes(routes!(grow))
         .routes(routes!(scrub))
         .routes(routes!(check))
@@ -66,6 +67,26 @@ pub(super) async fn forecast(
         Err(Unforeseen::Refused(error)) => Err(error.into()),
         Err(Unforeseen::Unavailable(reason)) => Err(unavailable(reason)),
     }
+}
+
+/// Returns what deleting volumes, shares and snapshots together would free. Deletes nothing.
+#[utoipa::path(
+    post,
+    path = "/api/v1/space/what-if",
+    operation_id = "space_what_if",
+    tag = "pools",
+    request_body = WhatIf,
+    responses((status = 200, body = WhatIfAnswer))
+)]
+pub(super) async fn what_if(
+    State(array): State<ArrayHandle>,
+    Body(WhatIf { delete }): Body<WhatIf>,
+) -> Result<Json<WhatIfAnswer>, Fault> {
+    answer::change(&array, control::SpaceWhatIf { delete }, |control::WhatIfView { freed_bytes, each }| {
+        let one = |(id, name, alone_bytes)| WhatIfOne { id, name, alone_bytes };
+        WhatIfAnswer { freed_bytes, each: each.into_iter().map(one).collect() }
+    })
+    .await
 }
 
 /// Changes thresholds, the limit of over-commitment, and the time of the trash.
