@@ -69,7 +69,10 @@ const LAYERS: &[Layer] = &[
             ("cli", &["api", "text"]),
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "console_assets", "control", "history", "identity", "nfs_state", "pool", "reactor", "unit"]),
+            (
+                "daemon",
+                &["api", "console_assets", "control", "history", "identity", "nfs_state", "pool", "reactor", "unit"],
+            ),
             ("history", &[]),
             ("identity", &[]),
             ("mailbox", &[]),

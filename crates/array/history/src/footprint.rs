@@ -1,7 +1,7 @@
 //! Pages of the file, as far as they are known in memory: which have to go, because of their age or
 //! because of the limit.
 
-use crate::gather::Class;
+use crate::class::Class;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
 

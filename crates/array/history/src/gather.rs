@@ -1,54 +1,18 @@
 //! Observations, and the rows that they become.
 
+use crate::class::{Class, Kind};
 use crate::page::Cell;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
 
+/// Longest name of an entity.
+pub const MAX_NAME_BYTES: usize = 64;
 /// Entity that says for how long there were observations at all.
 pub(crate) const PRESENCE: &str = "";
 /// Column with the time that counts for the entity alone, beside that of [`PRESENCE`].
 pub(crate) const OWN_TIME: &str = "";
 /// Largest number of rows that wait for a flush; above it, the oldest are dropped.
 const MAX_WAITING: usize = 65_536;
-
-/// Class of an entity: how fine and how long its rows are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// Part of the array; there are few.
-    Array,
-    /// Volume or share; there may be thousands.
-    Unit,
-}
-
-impl Class {
-    /// Both.
-    pub(crate) const ALL: [Self; 2] = [Self::Array, Self::Unit];
-
-    /// Column of [`PRESENCE`], and number in the index.
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            Self::Array => 0,
-            Self::Unit => 1,
-        }
-    }
-
-    /// Column of [`PRESENCE`].
-    pub(crate) const fn presence(self) -> &'static str {
-        match self {
-            Self::Array => "array",
-            Self::Unit => "unit",
-        }
-    }
-}
-
-/// What the absence of a value means while there were observations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Rate: absent is 0. The mean is over the whole time of a step.
-    Rate,
-    /// Level: absent is unknown. The mean is over the time in which the value was known.
-    Level,
-}
 
 /// What happened in an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +30,7 @@ pub struct Observation {
 /// Values of an entity in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// Name; at most [`crate::MAX_NAME_BYTES`], not empty. Others are left out.
+    /// Name; at most [`MAX_NAME_BYTES`], not empty. Others are left out.
     pub entity: String,
     /// Class; always the same for the entity.
     pub class: Class,
@@ -195,7 +159,7 @@ impl Bucket {
         for observed in &observation.entities {
             let name = &observed.entity;
             let is_wanted = self.tier.kept_seconds(observed.class) > 0;
-            if !is_wanted || name == PRESENCE || name.len() > crate::MAX_NAME_BYTES {
+            if !is_wanted || name == PRESENCE || name.len() > MAX_NAME_BYTES {
                 continue;
             }
             if !self.entities.contains_key(name) {

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod class;
 mod counters;
 mod footprint;
 mod gather;
@@ -25,8 +26,9 @@ mod store;
 mod tests;
 mod tier;
 
+pub use class::{Class, Kind};
 pub use counters::{CounterSums, Counters};
-pub use gather::{Class, Kind, Observation, Observed, Value};
+pub use gather::{MAX_NAME_BYTES, Observation, Observed, Value};
 pub use query::{Query, Series, Values};
-pub use store::{Error, Flushed, MAX_NAME_BYTES, Store};
+pub use store::{Error, Flushed, Store};
 pub use tier::Tier;

@@ -1,6 +1,6 @@
 //! Values of series on a grid of time.
 
-use crate::gather::{Class, Kind};
+use crate::class::{Class, Kind};
 use crate::page::Cell;
 use crate::tier::Tier;
 

@@ -1,17 +1,16 @@
 //! The file: tables of redb, and what is not written yet.
 
+use crate::class::Class;
 use crate::counters::{CounterSums, Counters};
 use crate::footprint::{Entry, Footprint, Key};
-use crate::gather::{Class, Gathering, OWN_TIME, Observation, PRESENCE, Row};
+use crate::gather::{Gathering, OWN_TIME, Observation, PRESENCE, Row};
 use crate::page::{PAGE_STEPS, Page};
-use crate::query::{Grid, Query, Sums, Values};
+use crate::query::{Grid, Query, Series, Sums, Values};
 use crate::tier::Tier;
 use redb::{Builder, Database, Durability, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Longest name of an entity.
-pub const MAX_NAME_BYTES: usize = 64;
 /// Number of the format of the file.
 const FORMAT: u64 = 1;
 /// Memory for pages of the file.
@@ -239,7 +238,7 @@ impl Store {
             }
         }
         let none = Sums::new(&grid);
-        let values = |series: &crate::Series| {
+        let values = |series: &Series| {
             let presence = sums.get(&(PRESENCE, series.class.presence())).unwrap_or(&none);
             let of = |column| sums.get(&(series.entity.as_str(), column)).unwrap_or(&none);
             of(series.column.as_str()).values(series.kind, presence, of(OWN_TIME))

@@ -1,6 +1,6 @@
 //! Resolutions, and how long each is kept.
 
-use crate::gather::Class;
+use crate::class::Class;
 
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
