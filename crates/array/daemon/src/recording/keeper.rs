@@ -151,11 +151,7 @@ impl Keeper {
         let damage = match result {
             Ok(Ok(_)) => return,
             Ok(Err(Error::Unusable(reason))) => {
-                tracing::error!(path = %self.path.display(), reason, "the history cannot be written");
-                let message = format!("the history cannot be written: {reason}");
-                let event = (!self.is_alerted).then(|| message.clone());
-                self.is_alerted = true;
-                self.report(ManagementCondition::HistoryNotWritten, event, Some(message));
+                self.alert(&reason);
                 drop(self.close(reason));
                 return;
             }
@@ -164,6 +160,7 @@ impl Keeper {
         };
         drop(self.close(damage.clone()));
         if self.damaged.is_some_and(|damaged| damaged.elapsed() < DAMAGE_INTERVAL) {
+            self.alert(&format!("a new file was damaged within an hour, too: {damage}"));
             return;
         }
         self.damaged = Some(Instant::now());
@@ -176,6 +173,15 @@ impl Keeper {
         };
         tracing::error!("{message}");
         self.report(ManagementCondition::HistoryUnreadable, Some(message), None);
+    }
+
+    /// Reports that the history is not written, until it is.
+    fn alert(&mut self, reason: &str) {
+        tracing::error!(path = %self.path.display(), reason, "the history cannot be written");
+        let message = format!("the history cannot be written: {reason}");
+        let event = (!self.is_alerted).then(|| message.clone());
+        self.is_alerted = true;
+        self.report(ManagementCondition::HistoryNotWritten, event, Some(message));
     }
 
     /// Closes the file. A panic at it is one more damage.
