@@ -98,7 +98,9 @@ impl Read for PoolForecast {
 
 /// Time at which `bytes` more are used.
 fn reached(now: Timestamp, bytes: f64, growth: f64) -> Option<Timestamp> {
-    if bytes <= 0.0 || growth <= 0.0 || bytes / growth > MOST_DAYS {
+    // False, too, if one of them is no number.
+    let is_ahead = bytes > 0.0 && growth > 0.0 && bytes / growth <= MOST_DAYS;
+    if !is_ahead {
         return None;
     }
     now.checked_add(SignedDuration::from_secs((bytes / growth * DAY_SECONDS) as i64)).ok()
