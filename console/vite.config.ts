@@ -48,6 +48,7 @@ const ELSEWHERE = [
   "api/volume-rows",
   "parts/offload",
   "parts/forecast",
+  "parts/kept-off",
   "live/bytes-chart",
   ...TABLE,
   ...DIALOG,

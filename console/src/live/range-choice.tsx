@@ -8,7 +8,7 @@ export function RangeChoice(): JSX.Element {
   const [range, setRange] = useRange();
   return (
     <fieldset class="ranges">
-      <legend class="unseen">Range of the charts</legend>
+      <legend class="unseen">Range</legend>
       <For each={RANGES}>
         {(choice) => (
           <button type="button" aria-pressed={range().key === choice.key} onClick={() => setRange(choice)}>

@@ -30,7 +30,7 @@ export interface Shown {
 export function useRange(): [Accessor<Range>, (range: Range) => void] {
   const [search, setSearch] = useSearchParams<{ range?: string }>();
   const range = createMemo(() => rangeOf(search.range));
-  return [range, ({ key, every }) => setSearch({ range: every === 0 ? undefined : key }, { replace: true })];
+  return [range, ({ key, every }) => setSearch({ range: every === 0 ? undefined : key })];
 }
 
 /** Times and values of series of a subject, by name, over the range of the page. */

@@ -105,7 +105,7 @@ export function Chart(props: ChartProps): JSX.Element {
       </figcaption>
       <Show when={props.times.length === 0}>
         <p class="waiting soft small">
-          {props.failure ?? (props.live ? "The first sample comes in a second." : "Reading the history …")}
+          {props.failure ?? (props.live ? "The first sample comes in a second." : "Reading …")}
         </p>
       </Show>
       <div class="plot" ref={box} role="img" aria-label={`${props.title}: ${props.about}`} />
@@ -190,7 +190,7 @@ function make(
         space: 70,
         size: 22,
         values: (_, splits, __, ___, step) => splits.map((at) => label(at * 1000, step)),
-        incrs: [10, 30, 60, 120, 300, 600, 1800, 3600, 14_400, DAY_SECONDS, 5 * DAY_SECONDS],
+        incrs: [10, 30, 60, 120, 300, 600, 3600, 14_400, DAY_SECONDS, 5 * DAY_SECONDS],
       },
       { ...axis, size: 76, splits: top, values: (_, splits) => splits.map(props.format) },
     ],

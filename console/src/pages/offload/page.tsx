@@ -8,7 +8,7 @@ import { useStatus } from "../../api/status";
 import { HostAndArrayChart, LatencyChart } from "../../live/charts";
 import { RangeChoice } from "../../live/range-choice";
 import { Head, Tabs } from "../../parts/head";
-import { KeptOffLine } from "../../parts/offload/kept-off";
+import { KeptOffLine } from "../../parts/kept-off";
 import { totals } from "../../parts/offload/primitive-totals";
 import { PrimitiveTable } from "../../parts/offload/primitives";
 import { Refusals } from "../../parts/offload/refusals";

@@ -4,8 +4,8 @@ import { For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import type { Event, OffloadTotal } from "../../api/schema";
 import { useTopics } from "../../live/stream";
+import { KeptOffLine } from "../../parts/kept-off";
 import { Ago, Bytes } from "../../parts/numbers";
-import { KeptOffLine } from "../../parts/offload/kept-off";
 import { grouped } from "../../parts/units";
 
 const EVENTS = 6;

@@ -1,12 +1,12 @@
 // Bytes that hosts did not have to transfer, over restarts of the array.
 
 import { type JSX, Show } from "solid-js";
-import { withQuery } from "../../api/paths";
-import { useQuery } from "../../api/query";
-import type { OffloadSum, OffloadTotals } from "../../api/schema";
-import { now } from "../now";
-import { midnight } from "../time";
-import { bytes } from "../units";
+import { withQuery } from "../api/paths";
+import { useQuery } from "../api/query";
+import type { OffloadSum, OffloadTotals } from "../api/schema";
+import { now } from "./now";
+import { midnight } from "./time";
+import { bytes } from "./units";
 
 const kept = (sums: OffloadSum[]): string => bytes(sums.reduce((sum, row) => sum + row.host_bytes_avoided, 0));
 
