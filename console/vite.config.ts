@@ -33,13 +33,14 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // are one file.
 const TABLE = [
   "parts/(table|rows|events|order|sessions|snapshots|schedule-words|act)",
-  "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs)",
+  "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
+  "api/(grants|volume-query)",
 ];
 const DIALOG = [
   "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",
   "shell/(sign-in|change-password|key-list)",
 ];
-const CHART = ["parts/chart", "live/charts"];
+const CHART = ["parts/chart", "live/charts", "live/range", "live/series"];
 const ELSEWHERE = [
   "pages",
   "main",
@@ -47,6 +48,10 @@ const ELSEWHERE = [
   "connect",
   "api/volume-rows",
   "parts/offload",
+  "shell/search",
+  "parts/forecast",
+  "parts/kept-off",
+  "live/bytes-chart",
   ...TABLE,
   ...DIALOG,
   ...CHART,
@@ -79,6 +84,7 @@ export default defineConfig({
             { name: "dialog", test: below(DIALOG), priority: 1 },
             { name: "actions", test: /src\/actions/, priority: 1 },
             { name: "offload-parts", test: /src\/parts\/offload/, priority: 1 },
+            { name: "beside", test: /src\/(pages\/overview\/(busiest|below)|parts\/(forecast|kept-off))/, priority: 1 },
             { name: "table", test: below(TABLE), priority: 1 },
             { name: "shared", test: notBelow(ELSEWHERE), priority: 2 },
           ],

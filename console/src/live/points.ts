@@ -26,6 +26,15 @@ export function pointsOf(history: History): Point[] {
   return points.filter(({ values }) => values.some((value) => value !== null));
 }
 
+/** Times and values of a stored history, whose steps without a value are gaps. */
+export function historyColumns(history: History | undefined): { times: number[]; columns: (number | null)[][] } {
+  if (history === undefined) return { times: [], columns: [] };
+  const start = Date.parse(history.start) / 1000;
+  const length = history.series[0]?.average.length ?? 0;
+  const times = Array.from({ length }, (_, index) => start + index * history.step_seconds);
+  return { times, columns: history.series.map(({ average }) => average.map((value) => value ?? null)) };
+}
+
 /** Adds points of a history: those of a time that is known are not taken again. */
 export function filled(present: Point[], history: Point[]): Point[] {
   const known = new Set(present.map(({ at }) => at));

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
 import { summary, ticks } from "./chart-scale";
-import { clock, duration } from "./time";
+import { clock, duration, instant } from "./time";
 import { NONE } from "./units";
 
 /** One line. */
@@ -28,7 +28,21 @@ export interface ChartProps {
   base?: 10 | 1024;
   /** First and last time of the axis, in seconds since 1970. */
   range: [number, number];
+  /** Values come each second; otherwise they are of the stored history. */
+  live: boolean;
+  /** Reason why there are no values. */
+  failure?: string | undefined;
 }
+
+const DAY_SECONDS = 86_400;
+
+/** A time on the axis of a chart: with the day if it has several. */
+const moment = (milliseconds: number, { range }: ChartProps): string =>
+  range[1] - range[0] > 3600 ? instant(milliseconds) : `${clock(milliseconds)} UTC`;
+
+/** A label of the axis, in steps of this many seconds. */
+const label = (milliseconds: number, step: number): string =>
+  step < DAY_SECONDS ? clock(milliseconds).slice(0, step < 60 ? 8 : 5) : instant(milliseconds).slice(5, 10);
 
 /** All charts of a page have one cursor. */
 const cursor = uPlot.sync("page");
@@ -85,12 +99,14 @@ export function Chart(props: ChartProps): JSX.Element {
         <h3 title={props.about}>{props.title}</h3>
         <span class="soft small">
           {at() === undefined
-            ? `live, last ${duration(props.range[1] - props.range[0])}`
-            : `${clock((at() ?? 0) * 1000)} UTC`}
+            ? `${props.live ? "live, " : ""}last ${duration(props.range[1] - props.range[0])}`
+            : moment((at() ?? 0) * 1000, props)}
         </span>
       </figcaption>
       <Show when={props.times.length === 0}>
-        <p class="waiting soft small">The first sample comes in a second.</p>
+        <p class="waiting soft small">
+          {props.failure ?? (props.live ? "The first sample comes in a second." : "Reading …")}
+        </p>
       </Show>
       <div class="plot" ref={box} role="img" aria-label={`${props.title}: ${props.about}`} />
       <Legend {...props} at={at()} />
@@ -173,8 +189,8 @@ function make(
         ...axis,
         space: 70,
         size: 22,
-        values: (_, splits, __, ___, step) => splits.map((at) => clock(at * 1000).slice(0, step < 60 ? 8 : 5)),
-        incrs: [10, 30, 60, 120, 300, 600],
+        values: (_, splits, __, ___, step) => splits.map((at) => label(at * 1000, step)),
+        incrs: [10, 30, 60, 120, 300, 600, 3600, 14_400, DAY_SECONDS, 5 * DAY_SECONDS],
       },
       { ...axis, size: 76, splits: top, values: (_, splits) => splits.map(props.format) },
     ],

@@ -2,7 +2,7 @@
 
 import { type JSX, Match, Switch } from "solid-js";
 import { groupOf } from "../api/grants";
-import { groupPath, pagePath } from "../api/search";
+import { groupPath, pagePath } from "../api/page-paths";
 
 export function Grantee(props: { of: string }): JSX.Element {
   return (

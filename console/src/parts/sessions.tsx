@@ -1,7 +1,7 @@
 // Columns of sessions.
 
+import { pagePath } from "../api/page-paths";
 import type { Session } from "../api/schema";
-import { pagePath } from "../api/search";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
 import { grouped } from "./units";

@@ -1,8 +1,8 @@
 // Columns of snapshots.
 
 import { type JSX, Show } from "solid-js";
+import { contentPath } from "../api/page-paths";
 import type { Snapshot } from "../api/schema";
-import { contentPath } from "../api/search";
 import { now } from "./now";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";

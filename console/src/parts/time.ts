@@ -8,6 +8,13 @@ export function clock(milliseconds: number): string {
   return [time.getUTCHours(), time.getUTCMinutes(), time.getUTCSeconds()].map(two).join(":");
 }
 
+/** Start of the day of this machine's time zone, as the array takes it. */
+export function midnight(milliseconds: number): string {
+  const time = new Date(milliseconds);
+  time.setHours(0, 0, 0, 0);
+  return time.toISOString();
+}
+
 /** `2026-11-23 12:03:22 UTC`. */
 export function instant(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 10)} ${clock(milliseconds)} UTC`;

@@ -1,6 +1,6 @@
 // The bar at the top: health, load, space, jobs, search, time.
 
-import { createSignal, type JSX, Show } from "solid-js";
+import { createSignal, type JSX, lazy, Show, Suspense } from "solid-js";
 import { contactLost } from "../api/contact";
 import { forget } from "../api/query";
 import type { SignInState } from "../api/schema";
@@ -12,8 +12,10 @@ import { now } from "../parts/now";
 import { clock } from "../parts/time";
 import { latency, NONE, percent, rate } from "../parts/units";
 import { person } from "../session";
-import { Search } from "./search";
 import { standing } from "./standing";
+
+/** Loaded when somebody wants to search. */
+const Search = lazy(() => import("./search"));
 
 export function Bar(props: { onPassword: () => void }): JSX.Element {
   const status = useStatus();
@@ -47,9 +49,26 @@ export function Bar(props: { onPassword: () => void }): JSX.Element {
       </Show>
       <span class="grow" />
       <span class="vital late">UTC {clock(now())}</span>
-      <Search />
+      <SearchPlace />
       <Show when={person()}>{(present) => <You present={present()} onPassword={props.onPassword} />}</Show>
     </header>
+  );
+}
+
+/** The search box, and before it is loaded one that looks like it. */
+function SearchPlace(): JSX.Element {
+  const [wanted, setWanted] = createSignal(false);
+  const before = () => (
+    <search class="search">
+      <input type="search" data-search="" placeholder="/ search" aria-label="Search" onFocus={() => setWanted(true)} />
+    </search>
+  );
+  return (
+    <Show when={wanted()} fallback={before()}>
+      <Suspense fallback={before()}>
+        <Search />
+      </Suspense>
+    </Show>
   );
 }
 

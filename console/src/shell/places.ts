@@ -1,7 +1,5 @@
 // The pages of the rail, with the keys that lead to them after `g`.
 
-import type { Role } from "../api/schema";
-
 export interface Place {
   name: string;
   path: string;
@@ -19,24 +17,6 @@ export const PLACES: Place[] = [
   { name: "Snapshots", path: "/snapshots", icon: "snapshots", key: "n" },
   { name: "Activity", path: "/activity/jobs", icon: "activity", key: "a" },
   { name: "Settings", path: "/settings", icon: "settings", key: "t" },
-];
-
-/** Pages below those of the rail, which the search finds. */
-export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
-  { name: "Groups", path: "/groups" },
-  { name: "Sessions", path: "/sessions" },
-  { name: "Portals", path: "/portals" },
-  { name: "Connect", path: "/connect" },
-  { name: "Trash", path: "/space/trash" },
-  { name: "Schedules", path: "/snapshots/schedules" },
-  { name: "Jobs", path: "/activity/jobs" },
-  { name: "Events", path: "/activity/events" },
-  { name: "Alerts", path: "/activity/alerts" },
-  { name: "Codes", path: "/codes" },
-  { name: "Audit", path: "/activity/audit", needs: "admin" },
-  { name: "People", path: "/settings/people", needs: "admin" },
-  { name: "Tokens", path: "/settings/tokens", needs: "admin" },
-  { name: "Sign-ins", path: "/settings/sign-ins", needs: "admin" },
 ];
 
 /** Places on the bar of a telephone; the others are below "More". */

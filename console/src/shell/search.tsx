@@ -1,13 +1,14 @@
 // The search box: `/` leads to it, arrows choose, Enter opens.
 
 import { useNavigate } from "@solidjs/router";
-import { createMemo, createSignal, createUniqueId, For, type JSX, onCleanup, Show } from "solid-js";
+import { createMemo, createSignal, createUniqueId, For, type JSX, onCleanup, onMount, Show } from "solid-js";
 import { send } from "../api/client";
 import type { Part } from "../api/list";
 import type { Found } from "../api/schema";
-import { type Hit, hit, LONGEST, pagesNamed, searchPath } from "../api/search";
 import { unless } from "../session";
-import { FURTHER, PLACES } from "./places";
+import { PLACES } from "./places";
+import { type Hit, hit, LONGEST, pagesNamed, searchPath } from "./search-hits";
+import { FURTHER } from "./search-pages";
 
 /** Pause in typing after which the array is asked. */
 const PAUSE_MS = 150;
@@ -19,7 +20,7 @@ const pages = (): Hit[] =>
     path,
   }));
 
-export function Search(): JSX.Element {
+export default function Search(): JSX.Element {
   const id = createUniqueId();
   const go = useNavigate();
   const [text, setText] = createSignal("");
@@ -35,6 +36,9 @@ export function Search(): JSX.Element {
     present.abort();
   };
   onCleanup(stop);
+  let box: HTMLInputElement | undefined;
+  // Whoever made it be loaded is about to type.
+  onMount(() => box?.focus());
   const ask = async (wanted: string, signal: AbortSignal) => {
     try {
       const { items } = await send<Part<Found>>("GET", searchPath(wanted), undefined, signal);
@@ -83,6 +87,7 @@ export function Search(): JSX.Element {
   return (
     <search class="search">
       <input
+        ref={box}
         type="search"
         data-search=""
         placeholder="/ search"

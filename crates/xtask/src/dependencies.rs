@@ -71,9 +71,21 @@ const LAYERS: &[Layer] = &[
             ("control", &["explain", "pool", "random", "text", "unit"]),
             (
                 "daemon",
-                &["api", "console_assets", "control", "explain", "identity", "nfs_state", "pool", "reactor", "unit"],
+                &[
+                    "api",
+                    "console_assets",
+                    "control",
+                    "explain",
+                    "history",
+                    "identity",
+                    "nfs_state",
+                    "pool",
+                    "reactor",
+                    "unit",
+                ],
             ),
             ("explain", &[]),
+            ("history", &[]),
             ("identity", &[]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
@@ -268,6 +280,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("axum", &["daemon"]),
+    ("redb", &["daemon", "history"]),
     (
         "clap",
         &[

@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "protocol/xdr",
     "array/control",
     "array/daemon",
+    "array/history",
     "array/identity",
     "array/reactor",
 ];

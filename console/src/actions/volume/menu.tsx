@@ -2,8 +2,8 @@
 
 import { useNavigate } from "@solidjs/router";
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
+import { pagePath } from "../../api/page-paths";
 import type { Volume } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import type { Action } from "../../parts/menu";
 import { GrantAccess } from "../access";
 import { TakeSnapshot } from "../snapshot";

@@ -3,8 +3,8 @@
 import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
 import { useList } from "../../api/list";
+import { pagePath } from "../../api/page-paths";
 import type { Host, Session } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";

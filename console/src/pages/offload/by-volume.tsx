@@ -1,9 +1,9 @@
 // Offload of each volume and share, one row each.
 
 import { createMemo, type JSX } from "solid-js";
+import { contentPath } from "../../api/page-paths";
 import { reuse } from "../../api/reuse";
 import type { OffloadStatistics } from "../../api/schema";
-import { contentPath } from "../../api/search";
 import { total } from "../../parts/offload/primitive-totals";
 import { Rows } from "../../parts/rows";
 import type { Column } from "../../parts/table";

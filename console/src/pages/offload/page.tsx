@@ -6,7 +6,9 @@ import { useList } from "../../api/list";
 import type { OffloadStatistics } from "../../api/schema";
 import { useStatus } from "../../api/status";
 import { HostAndArrayChart, LatencyChart } from "../../live/charts";
+import { RangeChoice } from "../../live/range-choice";
 import { Head, Tabs } from "../../parts/head";
+import { KeptOffLine } from "../../parts/kept-off";
 import { totals } from "../../parts/offload/primitive-totals";
 import { PrimitiveTable } from "../../parts/offload/primitives";
 import { Refusals } from "../../parts/offload/refusals";
@@ -31,6 +33,7 @@ export default function Offload(): JSX.Element {
         about={`Kept off the wire since the array started: ${bytes(kept())}`}
         same={[
           { what: "statistics of each primitive", windlass: "windlass offload stats", path: "/api/v1/offload/stats" },
+          { what: "sums over restarts", windlass: "windlass offload stats", path: "/api/v1/offload/totals" },
           {
             what: "commands that were refused, with the reasons",
             windlass: "windlass offload log",
@@ -47,6 +50,8 @@ export default function Offload(): JSX.Element {
         ]}
       />
       <Show when={(params.tab ?? "") === ""}>
+        <KeptOffLine />
+        <RangeChoice />
         <div class="cards">
           <HostAndArrayChart />
           <LatencyChart />

@@ -1,11 +1,11 @@
 // The volumes and shares that hosts used most in the last minute.
 
 import { For, type JSX, Show } from "solid-js";
-import { contentPath } from "../../api/search";
+import { contentPath } from "../../api/page-paths";
 import { useBusiest } from "../../live/activity";
 import { bytes, latency, rate } from "../../parts/units";
 
-export function Busiest(): JSX.Element {
+export default function Busiest(): JSX.Element {
   const busiest = useBusiest();
   const rows = () => busiest() ?? [];
   return (

@@ -1,27 +1,26 @@
 // Overview: health in words, latency, operations, host and array, space, alerts, busiest volumes.
 
-import { For, type JSX, lazy, Show } from "solid-js";
+import { For, type JSX, lazy, Show, Suspense } from "solid-js";
 import { contactLost } from "../../api/contact";
-import { useList } from "../../api/list";
-import type { Event, OffloadTotal, Status } from "../../api/schema";
+import type { Status } from "../../api/schema";
 import { useStatus } from "../../api/status";
 import { HostAndArrayChart, LatencyChart, OperationsChart } from "../../live/charts";
-import { useTopics } from "../../live/stream";
+import { RangeChoice } from "../../live/range-choice";
 import { Head } from "../../parts/head";
 import { now } from "../../parts/now";
-import { Ago, Bytes } from "../../parts/numbers";
+import { Bytes } from "../../parts/numbers";
 import { PoolBar } from "../../parts/pool-bar";
 import { Shown } from "../../parts/state";
 import { duration } from "../../parts/time";
-import { grouped } from "../../parts/units";
 import { standing } from "../../shell/standing";
 import { Attention } from "./attention";
-import { Busiest } from "./busiest";
 
 // Only an empty array needs them, with their dialogs.
 const FirstSteps = lazy(() => import("./first-steps"));
-
-const EVENTS = 6;
+// Beside and below the charts.
+const Busiest = lazy(() => import("./busiest"));
+const Below = lazy(() => import("./below"));
+const Forecast = lazy(() => import("../../parts/forecast"));
 
 export default function Overview(): JSX.Element {
   const status = useStatus();
@@ -52,11 +51,14 @@ function Present(props: { status: Status }): JSX.Element {
   return (
     <>
       <Show when={!empty()} fallback={<FirstSteps status={props.status} />}>
+        <RangeChoice />
         <div class="cards">
           <LatencyChart />
           <div class="stack">
             <Attention status={props.status} />
-            <Busiest />
+            <Suspense>
+              <Busiest />
+            </Suspense>
           </div>
           <HostAndArrayChart />
           <OperationsChart />
@@ -71,72 +73,15 @@ function Present(props: { status: Status }): JSX.Element {
               </a>
             </h2>
             <PoolBar pool={pool} />
+            <Suspense>
+              <Forecast pool={pool.name} />
+            </Suspense>
           </section>
         )}
       </For>
-      <div class="cards below">
-        <Show when={!empty()}>
-          <KeptOff totals={props.status.offload} />
-        </Show>
-        <LastEvents />
-      </div>
+      <Suspense>
+        <Below totals={empty() ? undefined : props.status.offload} />
+      </Suspense>
     </>
-  );
-}
-
-/** Bytes that offload kept off the network since the array started. */
-function KeptOff(props: { totals: OffloadTotal[] }): JSX.Element {
-  const sum = () => props.totals.reduce((all, total) => all + total.host_bytes_avoided, 0);
-  return (
-    <section class="card">
-      <h2>
-        <a href="/offload">Kept off the wire</a>
-      </h2>
-      <p>
-        <strong class="figure">
-          <Bytes of={sum()} />
-        </strong>{" "}
-        <span class="soft">since the array started</span>
-      </p>
-      <dl class="facts">
-        <For each={props.totals}>
-          {(total) => (
-            <>
-              <dt>{total.primitive.toUpperCase()}</dt>
-              <dd>
-                {grouped(total.commands)} commands
-                <Show when={total.refused > 0}>
-                  , <a href={`/offload/refusals?primitive=${total.primitive}`}>{grouped(total.refused)} refused</a>
-                </Show>
-              </dd>
-            </>
-          )}
-        </For>
-      </dl>
-    </section>
-  );
-}
-
-function LastEvents(): JSX.Element {
-  useTopics(["events"]);
-  const events = useList<Event>(() => `/api/v1/events?limit=${EVENTS}`, false);
-  return (
-    <section class="card">
-      <h2>
-        <a href="/activity/events">Last events</a>
-      </h2>
-      <ul class="lines-list">
-        <For each={(events.data() ?? []).toReversed()}>
-          {(event) => (
-            <li>
-              <span>{event.message}</span>
-              <span class="soft small">
-                <Ago at={event.time} />
-              </span>
-            </li>
-          )}
-        </For>
-      </ul>
-    </section>
   );
 }

@@ -6,8 +6,8 @@ import { ChangeShare, CreateShare, DeleteShare, GrantShare } from "../../actions
 import { TakeSnapshot } from "../../actions/snapshot";
 import { granteeName } from "../../api/grants";
 import { useList } from "../../api/list";
+import { pagePath } from "../../api/page-paths";
 import type { Share } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import { Act } from "../../parts/act";
 import { Head } from "../../parts/head";
 import { Bytes } from "../../parts/numbers";

@@ -6,6 +6,7 @@ import { useList } from "../../api/list";
 import type { Pool } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { SpaceTabs } from "../../parts/content-tabs";
+import Forecast from "../../parts/forecast";
 import { Head } from "../../parts/head";
 import { Ago, Bytes } from "../../parts/numbers";
 import { PoolBar } from "../../parts/pool-bar";
@@ -26,6 +27,7 @@ export default function Space(): JSX.Element {
         about="Where the bytes are, and what frees them"
         same={[
           { what: "show the pool", windlass: "windlass pool show p0", path: "/api/v1/pools/p0" },
+          { what: "when the pool is full", path: "/api/v1/pools/p0/forecast" },
           {
             what: "free stored zeros of all volumes",
             windlass: "windlass volume reclaim --all",
@@ -62,6 +64,7 @@ export default function Space(): JSX.Element {
                     </div>
                   </div>
                   <PoolBar pool={pool} />
+                  <Forecast pool={pool.name} />
                 </section>
                 <div class="cards">
                   <Sum pool={pool} />

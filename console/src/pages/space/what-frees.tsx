@@ -2,9 +2,9 @@
 
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
+import { contentPath, pagePath } from "../../api/page-paths";
 import { full, withQuery } from "../../api/paths";
 import type { Snapshot, Volume } from "../../api/schema";
-import { contentPath, pagePath } from "../../api/search";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";

@@ -3,10 +3,10 @@
 import { useNavigate, useParams } from "@solidjs/router";
 import { createEffect, type JSX, Match, Show, Switch } from "solid-js";
 import { useVolumeActions } from "../../actions/volume/menu";
+import { pagePath } from "../../api/page-paths";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import { Act } from "../../parts/act";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";

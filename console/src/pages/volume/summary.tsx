@@ -1,8 +1,8 @@
 // Summary of a volume: space, activity, offload, hosts.
 
 import { For, type JSX, Show } from "solid-js";
+import { pagePath } from "../../api/page-paths";
 import type { Volume } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import { LatencyChart, OperationsChart } from "../../live/charts";
 import { ContentBar } from "../../parts/content-bar";
 import { Grantee } from "../../parts/grantee";

@@ -2,8 +2,8 @@
 
 import { For, type JSX, Show } from "solid-js";
 import { granteeName } from "../../api/grants";
+import { pagePath } from "../../api/page-paths";
 import type { Volume } from "../../api/schema";
-import { pagePath } from "../../api/search";
 import { latestOf } from "../../live/activity";
 import { Ago, Bytes } from "../../parts/numbers";
 import type { Column } from "../../parts/table";

@@ -2,10 +2,10 @@
 
 import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
+import { contentPath } from "../../api/page-paths";
 import { withQuery } from "../../api/paths";
 import { reuse } from "../../api/reuse";
 import type { Code, OffloadEnding, OffloadRefusal } from "../../api/schema";
-import { contentPath } from "../../api/search";
 import { Explanation } from "../explanation";
 import { Ago } from "../numbers";
 import { Rows } from "../rows";

@@ -1,4 +1,4 @@
-//! Activity of hosts in the last minutes: series of values, and samples of one second.
+//! Activity of hosts over minutes to months: series of values, and samples of one second.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,10 @@ use uuid::Uuid;
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
     /// Names of 1 to 32 series, separated by commas: `array.latency_p99`,
-    /// `primitive.xcopy.bytes`, `volume.ID.read_ops`.
+    /// `primitive.xcopy.bytes`, `volume.ID.read_ops`, `pool.NAME.used_bytes`.
     pub series: String,
-    /// Start; default: ten minutes ago, which is as long as values are kept.
+    /// Start; default: ten minutes ago. Steps of seconds are kept for ten minutes, of 10 seconds for a day (not of
+    /// volumes and shares), of 5 minutes for 30 days, and of an hour for two years (of volumes and shares 90 days).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<String>, format = DateTime)]
     pub from: Option<Timestamp>,
@@ -40,13 +41,13 @@ pub struct History {
     pub series: Vec<Series>,
 }
 
-/// Values of one series. `null` is a gap, not zero: no sample is known, nothing happened that has
+/// Values of one series. `null` is a gap, not zero: the array did not run, nothing happened that has
 /// the value, or the volume or share did not exist or was not among the 512 busiest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Series {
     /// Name.
     pub name: String,
-    /// Unit of the values: `1/s`, `B/s`, `us` or `1`.
+    /// Unit of the values: `1/s`, `B/s`, `B`, `us` or `1`.
     pub unit: String,
     /// Mean of the values of each step.
     pub average: Vec<Option<f64>>,
@@ -63,6 +64,10 @@ pub struct SeriesInfo {
     pub unit: String,
     /// Definition, for people.
     pub help: String,
+    /// Time from which the history has values. Absent for series of volumes and shares, and while nothing is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub since: Option<Timestamp>,
 }
 
 /// Volumes and shares of a sample.

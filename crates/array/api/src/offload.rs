@@ -63,6 +63,53 @@ pub struct OffloadStatistics {
     pub ineffective: Vec<OffloadRefusalCount>,
 }
 
+/// Day of the caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct OffloadTotalsQuery {
+    /// Start of the caller's day, rounded up to an hour; default: midnight UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub day: Option<Timestamp>,
+}
+
+/// Offload of the whole array over restarts, also of volumes and shares that were deleted. Primitives that no host has
+/// used are left out. Counters are up to ten seconds old.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OffloadTotals {
+    /// Time from which `all` counts.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Timestamp,
+    /// Since `since`.
+    pub all: Vec<OffloadSum>,
+    /// In the last 30 days.
+    pub days_30: Vec<OffloadSum>,
+    /// In the present day.
+    pub today: Vec<OffloadSum>,
+}
+
+/// Counters of one primitive in a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OffloadSum {
+    /// As in [`OffloadStatistics`].
+    pub primitive: String,
+    /// Commands received.
+    pub commands: u64,
+    /// Commands that succeeded.
+    pub ok: u64,
+    /// Commands that were refused.
+    pub refused: u64,
+    /// Commands that failed inside the array.
+    pub errors: u64,
+    /// Bytes that the commands addressed.
+    pub bytes: u64,
+    /// Bytes that hosts did not have to transfer.
+    pub host_bytes_avoided: u64,
+    /// Refusals by reason, the most frequent first.
+    pub refusals: Vec<OffloadRefusalCount>,
+}
+
 /// Kind of what hosts use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -4,6 +4,80 @@ use crate::Warning;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// Forecast of a pool: when it is full, if it goes on growing as it did. Times are absent without growth, beyond ten
+/// years, and once they are reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Forecast {
+    /// Number of whole days of the last month with a known use.
+    pub basis_days: u32,
+    /// Growth; absent with fewer than three days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope_bytes_per_day: Option<ForecastSlope>,
+    /// Time at which the pool reaches its threshold for a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub warn_at: Option<Timestamp>,
+    /// Time at which it reaches its threshold for a critical alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub critical_at: Option<Timestamp>,
+    /// Time at which it is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub full_at: Option<Timestamp>,
+    /// Time at which it is full with the growth `high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub full_earliest: Option<Timestamp>,
+    /// Time at which it is full with the growth `low`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub full_latest: Option<Timestamp>,
+}
+
+/// Growth in bytes a day; negative if the pool becomes emptier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ForecastSlope {
+    /// Lower quartile of the days.
+    pub low: i64,
+    /// Median.
+    pub mid: i64,
+    /// Upper quartile.
+    pub high: i64,
+}
+
+/// Volumes, shares and snapshots that might be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIf {
+    /// Names (of a snapshot `volume@name`) or ids, 1 to 256.
+    pub delete: Vec<String>,
+}
+
+/// What deleting them would free. Nothing is deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WhatIfAnswer {
+    /// Bytes that deleting all of them together would free; absent while they are being counted: ask again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freed_bytes: Option<u64>,
+    /// Each of them.
+    pub each: Vec<WhatIfOne>,
+}
+
+/// What deleting one of them would free.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WhatIfOne {
+    /// Id.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Uuid,
+    /// Name.
+    pub name: String,
+    /// Bytes that deleting it alone would free; absent while they are being counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_bytes: Option<u64>,
+}
 
 /// A pool. `size = used + free`; once counted, `used = metadata + unique + snapshots + tokens +
 /// shared`.

@@ -18,6 +18,7 @@ mod event;
 mod explain;
 mod export;
 mod file;
+mod forecast;
 mod host;
 mod host_group;
 mod job;

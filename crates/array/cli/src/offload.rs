@@ -4,8 +4,10 @@ mod vnx;
 
 use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{ContentKind, OffloadEnding, OffloadRefusal, OffloadStatistics};
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use api::{ContentKind, OffloadEnding, OffloadRefusal, OffloadStatistics, OffloadSum, OffloadTotals};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -222,7 +224,14 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.list(&client.long_list::<OfClient>(&path(volume.as_deref(), Some("client"))).await?)
         }
         Verb::Stats { volume, .. } => {
-            output.list(&client.long_list::<OffloadStatistics>(&path(volume.as_deref(), None)).await?)
+            output.list(&client.long_list::<OffloadStatistics>(&path(volume.as_deref(), None)).await?)?;
+            if volume.is_none() && matches!(output.format(), Format::Table | Format::Wide) {
+                match client.get::<OffloadTotals>(&totals_path(Timestamp::now())).await {
+                    Ok(totals) => output.report(&totals_line(&totals)),
+                    Err(error) => output.warn(&format!("no totals over restarts: {error}")),
+                }
+            }
+            Ok(())
         }
         Verb::Log { volume, ending, limit } => {
             let limit = limit.to_string();
@@ -231,6 +240,22 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.list(&client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await?)
         }
     }
+}
+
+/// Path of the totals: today is the day of this machine's time zone.
+fn totals_path(now: Timestamp) -> String {
+    let day = now.to_zoned(TimeZone::system()).start_of_day().map(|start| start.timestamp().to_string());
+    format!("/api/v1/offload/totals{}", query(&[("day", day.as_deref().ok())]))
+}
+
+/// Line about what hosts did not have to transfer, over restarts.
+fn totals_line(totals: &OffloadTotals) -> String {
+    let kept = |sums: &[OffloadSum]| {
+        api::size::format(sums.iter().fold(0, |sum, row| row.host_bytes_avoided.saturating_add(sum)))
+    };
+    let (today, month, all) = (kept(&totals.today), kept(&totals.days_30), kept(&totals.all));
+    let since = totals.since.to_zoned(TimeZone::system()).date();
+    format!("kept off the wire: today {today} · 30 days {month} · since {since} {all}")
 }
 
 /// Path of the statistics.

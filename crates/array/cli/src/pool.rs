@@ -3,9 +3,9 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use crate::{job, percent, trash};
+use crate::{forecast, job, percent, trash};
 use api::size::SizeError;
-use api::{Growing, Pool, PoolGrow, PoolSet, PoolState};
+use api::{Growing, Pool, PoolGrow, PoolSet, PoolState, WhatIf, WhatIfAnswer, WhatIfOne};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +26,15 @@ pub enum Verb {
         after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d"
     )]
     Set(Set),
+    /// Show what deleting volumes, shares and snapshots together would free; deletes nothing
+    #[command(
+        after_help = "Examples:\n  windlass pool what-if vm-104 tmpl@old\n  windlass pool what-if vm-104 tmpl@old -o json\n\nBlocks that only these share with each other are freed by deleting all of them, and by none alone."
+    )]
+    WhatIf {
+        /// Names; of a snapshot: volume@name
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
     /// Enlarge a pool in use: enlarge its last file or device, or add one
     #[command(
         group = clap::ArgGroup::new("how").required(true).args(["size", "device"]),
@@ -141,6 +150,36 @@ impl Resource for Pool {
     }
 }
 
+impl Resource for WhatIfOne {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |one| one.name.as_str().into()),
+        column("alone", |one| one.alone_bytes.map(Value::Bytes).into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Shows what deleting would free.
+fn what_if(answer: &WhatIfAnswer, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    if output.format() == Format::Json {
+        return output.json(answer);
+    }
+    output.list(&answer.each)?;
+    match answer.freed_bytes {
+        Some(bytes) if matches!(output.format(), Format::Table | Format::Wide) => {
+            let size = output.size(bytes);
+            output.text(&format!("together: {size}\n"))
+        }
+        Some(_) => Ok(()),
+        None => {
+            output.warn("what all of them free together is still being counted: ask again");
+            Ok(())
+        }
+    }
+}
+
 /// `to 6 GiB`, or `by /dev/sdb`.
 fn growing(growing: &Growing) -> Option<String> {
     let size = growing.size_bytes.map(|bytes| format!("to {}", api::size::format(bytes)));
@@ -177,10 +216,18 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             };
             output.show(&pool)?;
             if matches!(output.format(), Format::Table | Format::Wide) {
+                match forecast::of(&pool.name, client).await {
+                    Ok(words) => output.text(&format!("forecast: {words}\n"))?,
+                    Err(error) => output.warn(&format!("no forecast: {error}")),
+                }
                 pool.scrub.iter().try_for_each(|scrub| job::bad_ranges(scrub, output))?;
                 pool.check.iter().try_for_each(|check| job::findings(check, output))?;
             }
             Ok(())
+        }
+        Verb::WhatIf { names } => {
+            let answer = client.post::<WhatIfAnswer>("/api/v1/space/what-if", &WhatIf { delete: names.clone() }).await?;
+            what_if(&answer.body, output)
         }
         Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, .. }) => {
             Err(CliError::usage("nothing to change: give --warn, --critical, --commitment or --trash".to_owned()))

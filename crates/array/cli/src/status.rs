@@ -4,6 +4,7 @@ use crate::advice::alert_help;
 use crate::client::Client;
 use crate::error::CliError;
 use crate::event::severity;
+use crate::forecast;
 use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
@@ -18,7 +19,12 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
         Format::Name => output.text(&format!("{}\n", status.target)),
         Format::Csv => Err(CliError::usage("status has no rows: use -o table or json".to_owned())),
         Format::Table | Format::Wide | Format::Esxcli => {
-            let text = screen(&status, output);
+            let mut forecasts = Vec::new();
+            for pool in &status.pools {
+                // Without one, the screen says all the rest.
+                forecasts.push(forecast::of(&pool.name, client).await.unwrap_or_else(|error| format!("none: {error}")));
+            }
+            let text = screen(&status, &forecasts, output);
             output.text(&text)
         }
     }
@@ -37,7 +43,7 @@ fn health(status: &Status) -> String {
 }
 
 /// Formats lines, each with a label in front.
-fn screen(status: &Status, output: &Output<'_, '_>) -> String {
+fn screen(status: &Status, forecasts: &[String], output: &Output<'_, '_>) -> String {
     let health = health(status);
     let mut lines = vec![
         (
@@ -51,8 +57,9 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
             if portal.advertised == portal.listen { String::new() } else { format!(" (hosts: {})", portal.advertised) };
         lines.push(("portal", format!("{} {}{advertised}", portal.protocol, portal.listen)));
     }
-    for pool in &status.pools {
+    for (pool, forecast) in status.pools.iter().zip(forecasts) {
         lines.extend(pool_lines(pool, output));
+        lines.push(("forecast", forecast.clone()));
     }
     for alert in &status.alerts {
         let message = Value::from(alert.message.as_str()).shown(false);

@@ -13,7 +13,7 @@ mod portal_address;
 pub use options::ServeOptions;
 
 use control::{Commitment, Limits};
-use file::{Audit, Background, File, Iscsi, Metrics, Pool, Server, Tls};
+use file::{Audit, Background, File, History, Iscsi, Metrics, Pool, Server, Tls};
 use reactor::configuration::{MAX_POOL_BYTES, MIN_MEMORY_BYTES, MIN_POOL_BYTES};
 use reactor::measurements::load::MAX_THREADS;
 use reactor::{AbortOfFinishedTask, NfsConfiguration, Placement, PoolBackend, ServeError};
@@ -25,6 +25,10 @@ use std::path::PathBuf;
 const DEFAULT_POOL_BYTES: u64 = 64 << 30;
 /// Default memory for caches and data in flight.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
+/// Largest length of the history's file without a configuration.
+const DEFAULT_HISTORY_BYTES: u64 = 256 << 20;
+/// Least limit of the history's file: the array's own values of two years, and some of volumes.
+const MIN_HISTORY_BYTES: u64 = 64 << 20;
 /// Default share of background work.
 const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
 /// Default number of threads that serve connections. Further ones are for those who try them: they
@@ -92,6 +96,8 @@ pub struct ManagementConfiguration {
     pub socket_group: String,
     /// What becomes of changes while the audit cannot be written.
     pub audit_failure: AuditFailure,
+    /// Largest length of the history's file.
+    pub history_limit_bytes: u64,
 }
 
 /// What becomes of changes while the audit cannot be written.
@@ -210,6 +216,7 @@ impl Configuration {
                     .unwrap_or_else(|| state_dir.join(reactor::state_files::SOCKET_NAME)),
                 socket_group: server.socket_group.unwrap_or_else(|| DEFAULT_SOCKET_GROUP.to_owned()),
                 audit_failure: file.audit.on_failure.unwrap_or_default(),
+                history_limit_bytes: history_limit(&file.history)?,
             },
             http: options.http.or(server.listen),
             tls: tls_mode(file.tls, &options.http_name)?,
@@ -369,6 +376,7 @@ impl Configuration {
             nfs: nfs::to_section(&self.nfs),
             metrics: Metrics { listen: self.metrics },
             audit: Audit { on_failure: Some(self.management.audit_failure) },
+            history: History { limit: Some(file::Size(self.management.history_limit_bytes)) },
             background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {
                 name: Some(self.pool.name.clone()),
@@ -387,6 +395,16 @@ impl Configuration {
             }],
         }
     }
+}
+
+/// Largest length of the history's file.
+fn history_limit(section: &History) -> Result<u64, ServeError> {
+    let limit = section.limit.map_or(DEFAULT_HISTORY_BYTES, |limit| limit.0);
+    if limit < MIN_HISTORY_BYTES {
+        let (given, least) = (api::size::format(limit), api::size::format(MIN_HISTORY_BYTES));
+        return Err(wrong(format!("[history] limit = {given} is too small: at least {least}")));
+    }
+    Ok(limit)
 }
 
 /// Merges the limits section over the built-in values.

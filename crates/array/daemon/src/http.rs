@@ -60,6 +60,7 @@ pub(crate) use people::report_refused;
 use crate::audit::Audit;
 use crate::doctor::Places;
 use crate::people::Gate;
+use crate::recording::Recording;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
@@ -123,6 +124,8 @@ pub(crate) struct Surroundings {
     pub gate: Arc<Gate>,
     /// The audit.
     pub audit: Audit,
+    /// The history.
+    pub recording: Recording,
     /// Whether it works.
     trouble: Arc<Trouble>,
     /// True: changes are made even if the audit cannot be written.
@@ -132,16 +135,21 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Opens what is in a state directory.
+    /// Opens what is in a state directory, without a history.
     pub(crate) fn of(state_dir: &Path, goes_on_without_audit: bool) -> Self {
         let (gate, audit) = (Arc::new(Gate::open(state_dir)), Audit::of(state_dir));
         let places = Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() });
-        Self { gate, audit, trouble: Arc::default(), goes_on_without_audit, places }
+        Self { gate, audit, recording: Recording::off(), trouble: Arc::default(), goes_on_without_audit, places }
     }
 
     /// Adds the places that an examination looks at.
     pub(crate) fn at(self, places: Places) -> Self {
         Self { places: Arc::new(places), ..self }
+    }
+
+    /// The same with a history.
+    pub(crate) fn with_history(self, recording: Recording) -> Self {
+        Self { recording, ..self }
     }
 }
 
@@ -153,7 +161,7 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, audit, trouble, goes_on_without_audit, places } = surroundings;
+    let Surroundings { gate, audit, recording, trouble, goes_on_without_audit, places } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
     let recorder = Arc::new(Recorder {
@@ -171,6 +179,7 @@ pub(crate) fn guarded(
         .layer(Extension(streams))
         .layer(Extension(gate))
         .layer(Extension(audit))
+        .layer(Extension(recording))
         .layer(Extension(recorder))
         .layer(Extension(places))
 }
@@ -178,7 +187,13 @@ pub(crate) fn guarded(
 /// Returns the resources without the guard, for tests of handlers.
 #[cfg(test)]
 fn unguarded(array: ArrayHandle, streams: Arc<Streams>) -> Router {
-    finish(with_fallbacks(router()), array).layer(Extension(streams))
+    unguarded_with(array, streams, Recording::off())
+}
+
+/// Returns the resources without the guard, with a history.
+#[cfg(test)]
+fn unguarded_with(array: ArrayHandle, streams: Arc<Streams>, recording: Recording) -> Router {
+    finish(with_fallbacks(router()), array).layer(Extension(streams)).layer(Extension(recording))
 }
 
 /// Returns `/metrics`, `/metrics/volumes` and `/health` alone, for a listener without TLS.

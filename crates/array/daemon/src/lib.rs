@@ -19,6 +19,7 @@ mod metrics;
 mod network;
 mod notify;
 mod people;
+mod recording;
 mod state_dir;
 mod tls;
 

@@ -5,6 +5,7 @@ use crate::audit::Audit;
 use crate::doctor::Places;
 use crate::http::{Listener, Listeners, Surroundings};
 use crate::people::Gate;
+use crate::recording::Recording;
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
 use crate::{AuditFailure, Configuration, ServeOptions, TlsMode};
@@ -65,7 +66,7 @@ fn places(configuration: &Configuration) -> Places {
         }
         TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
     };
-    let people = crate::people::FILES.iter().map(|name| state_dir.join(name));
+    let people = crate::people::FILES.into_iter().chain([crate::recording::FILE_NAME]).map(|name| state_dir.join(name));
     Places {
         state_directory: state_dir.clone(),
         pool: configuration.pool.path.clone(),
@@ -94,7 +95,9 @@ async fn supervise(
     // clients wait in the backlog until it serves.
     let _socket = SocketFile(&configuration.management.socket);
     let goes_on_without_audit = configuration.management.audit_failure == AuditFailure::Continue;
-    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit).at(places(configuration));
+    let (recording, reports) = Recording::start(state_dir.path(), configuration.management.history_limit_bytes);
+    let surroundings =
+        Surroundings::of(state_dir.path(), goes_on_without_audit).with_history(recording).at(places(configuration));
     let (listeners, https_fault) = bind(configuration, state_dir, &surroundings.gate).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();
@@ -118,6 +121,9 @@ async fn supervise(
             return stop(&mut reactor, &mut signals).await;
         }
     };
+    let recording = surroundings.recording.clone();
+    let (stop_recording, recording_stops) = oneshot::channel();
+    let recorded = tokio::spawn(crate::recording::feed(recording, array.clone(), reports, recording_stops));
     let running = listeners.run(&array, &surroundings);
     let status = ready_line(&ready, &configuration.management.socket, http);
     tracing::info!("{status}");
@@ -135,6 +141,8 @@ async fn supervise(
     watchdog.abort();
     following.abort();
     running.stop().await;
+    let _ended_already = stop_recording.send(());
+    let _ended = recorded.await;
     tidying.abort();
     surroundings.gate.tidy().await;
     let _reactor_gone = shutdown.send(());
@@ -345,10 +353,15 @@ fn print_line(line: &str) {
 
 /// Ends the process with the first panic, after it is logged. A task that unwinds leaves partial
 /// state: a nexus that is never taken down, tasks that others wait for. A process that ends leaves
-/// the state of a power cut, which the next start can repair and which hosts can wait for.
+/// the state of a power cut, which the next start can repair and which hosts can wait for. The thread of the history
+/// is an exception: it catches panics, shares no state, and a damaged history must not stop the array.
 fn abort_on_panic() {
     // Not the present hook: it writes to standard error, which may take no data.
     std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() == Some(crate::recording::THREAD) {
+            tracing::error!(%panic, "the history cannot be used");
+            return;
+        }
         let trace = Backtrace::capture();
         let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
         crate::logging::last_words(|| {

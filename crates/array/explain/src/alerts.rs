@@ -55,6 +55,20 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )],
     ),
     of(
+        "history-limit",
+        "The file of the history is as large as it may be: volumes and shares that were used least lose their oldest values.",
+        &["Many volumes are in use."],
+        &[Do(
+            "Raise [history] limit in the configuration, and restart the array, if longer charts of all volumes are wanted.",
+        )],
+    ),
+    of(
+        "history-not-written",
+        "The history cannot be written: charts will have a gap. Hosts and changes are not affected.",
+        &["The file system of the state directory is full or read-only."],
+        &[Do("Free space in the state directory, or repair it. The array tries again by itself.")],
+    ),
+    of(
         "https-not-served",
         "REST and console over TLS are not served at their address. Hosts, and the command line on this machine, are served.",
         &["Another program has the port.", "The certificate or its key cannot be read or has expired."],
@@ -72,6 +86,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         ],
     ),
     of("pool-full", "The pool is full: writes that need new space fail, except where space is promised.", &[], FREE),
+    of(
+        "pool-full-soon",
+        "The pool is full within two weeks, if it goes on growing as it did in the last days.",
+        &[],
+        FREE,
+    ),
     of(
         "pool-stopped",
         "The pool has stopped after a failure of its medium. Acknowledged data is safe; hosts get errors until the restart.",

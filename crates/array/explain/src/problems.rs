@@ -153,6 +153,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Delete it with them:"), Run("windlass volume delete VOLUME --with-snapshots")],
     ),
     of(
+        "history-unavailable",
+        "The history cannot be read. The last ten minutes are in memory.",
+        &["The file system of the state directory has failed."],
+        &[Run("windlass alert list"), Do("The alert, and the log of the array, say what is wrong.")],
+    ),
+    of(
         "host-unidentified",
         "A host needs an initiator name or an address.",
         &[],

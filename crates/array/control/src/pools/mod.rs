@@ -4,6 +4,7 @@ mod counts;
 mod crossings;
 mod damage;
 pub(crate) mod error;
+mod forecast;
 pub(crate) mod integrity;
 pub(crate) mod limits;
 pub(crate) mod part;
@@ -13,6 +14,7 @@ pub(crate) mod state;
 pub(crate) mod thresholds;
 pub(crate) mod unique;
 mod warnings;
+mod what_if;
 
 use crate::condition::Noun;
 use crate::control::Control;
@@ -26,12 +28,14 @@ use crate::request::Request;
 use crate::trash::record::MAX_AGE;
 pub use error::PoolRefusal;
 use error::growth_in_words;
+pub use forecast::{ForecastView, PoolForecast, PoolForecastBasis, Slope};
 pub use integrity::MAX_BAD_RANGES;
 pub use limits::Limits;
 pub(crate) use part::PoolPart;
 pub use record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
 pub use state::{PoolState, Warning};
 pub use thresholds::SoftThresholds;
+pub use what_if::{SpaceWhatIf, WhatIfView};
 
 use pool::{Growth, ObjectId, PoolSpace};
 

@@ -36,6 +36,8 @@ pub(crate) struct PoolPart {
     pub(super) integrity: Integrity,
     pub(super) crossings: Crossings,
     pub(super) unique: UniqueCounts,
+    /// Counts of sets that administrators ask for.
+    pub(super) what_if: UniqueCounts,
 }
 
 impl PoolPart {
@@ -60,6 +62,7 @@ impl PoolPart {
             integrity,
             crossings: Crossings::load(catalog)?,
             unique: UniqueCounts::default(),
+            what_if: UniqueCounts::default(),
         })
     }
 

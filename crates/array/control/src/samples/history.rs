@@ -1,7 +1,8 @@
-//! Values of series on a grid of time.
+//! Values of series on a grid of time: of the last minutes from samples in memory, and what to read of
+//! earlier ones, which the management plane stores.
 
 use super::ring::KEPT;
-use super::series::Series;
+use super::series::{Series, SeriesPlace};
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::read::Read;
@@ -11,6 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 const MAX_SERIES: usize = 32;
 /// Largest number of points of a series.
 const MAX_POINTS: u64 = 1000;
+
+/// Age beyond which the start of a request is not in memory any more; a request for all of it may be a little
+/// older when it arrives.
+const IN_MEMORY: SignedDuration = SignedDuration::from_secs(KEPT.as_secs() + 60);
 
 /// Reads series of values of the last ten minutes.
 #[derive(Clone, Debug)]
@@ -50,11 +55,80 @@ pub struct SeriesView {
     pub max: Vec<Option<f64>>,
 }
 
-impl Read for History {
-    type Reply = HistoryView;
-    const NAME: &'static str = "history-show";
+/// Finds series of values of any age.
+#[derive(Clone, Debug)]
+pub struct HistoryFind(pub History);
 
-    fn answer(&self, facts: &dyn Facts) -> Result<HistoryView, ControlError> {
+/// Series of values, or where they are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HistoryFound {
+    /// Values of the last ten minutes.
+    Recent(HistoryView),
+    /// What to read of the stored history.
+    Stored(StoredHistory),
+}
+
+/// Series of the stored history, and times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredHistory {
+    /// Present time.
+    pub now: Timestamp,
+    /// Start.
+    pub from: Timestamp,
+    /// End; after the start.
+    pub to: Timestamp,
+    /// Most points of a series.
+    pub points: u64,
+    /// Series, in the order of the request.
+    pub series: Vec<StoredSeries>,
+}
+
+/// Series of the stored history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSeries {
+    /// Name in the request.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: &'static str,
+    /// Where it is stored.
+    pub place: SeriesPlace,
+    /// Creation of the volume or share; earlier points have no value.
+    pub created: Option<Timestamp>,
+}
+
+impl Read for HistoryFind {
+    type Reply = HistoryFound;
+    const NAME: &'static str = "history-find";
+
+    fn answer(&self, facts: &dyn Facts) -> Result<HistoryFound, ControlError> {
+        let history = &self.0;
+        history.check()?;
+        let now = facts.now();
+        let series: Vec<Series> =
+            history.series.iter().map(|name| Series::parse(name, facts)).collect::<Result<_, _>>()?;
+        let oldest = now.saturating_sub(KEPT).unwrap_or(Timestamp::MIN);
+        let from = history.from.unwrap_or(oldest);
+        if series.iter().all(Series::is_sampled) && now.duration_since(from) <= IN_MEMORY {
+            return Ok(HistoryFound::Recent(history.answer(facts)?));
+        }
+        let to = history.to.unwrap_or(now).min(now);
+        if from >= to {
+            return Err(ControlError::InvalidQuery("the start is not before the end, or not in the past".to_owned()));
+        }
+        let stored = |(name, series): (&String, Series)| StoredSeries {
+            name: name.clone(),
+            unit: series.unit(),
+            place: series.place(facts),
+            created: series.created(),
+        };
+        let series = history.series.iter().zip(series).map(stored).collect();
+        Ok(HistoryFound::Stored(StoredHistory { now, from, to, points: history.points, series }))
+    }
+}
+
+impl History {
+    /// Errors: `InvalidQuery` for a number of series or points that no reply has.
+    fn check(&self) -> Result<(), ControlError> {
         let refused = |detail: String| Err(ControlError::InvalidQuery(detail));
         if self.series.is_empty() || self.series.len() > MAX_SERIES {
             return refused(format!("a request has 1 to {MAX_SERIES} series"));
@@ -62,6 +136,17 @@ impl Read for History {
         if !(1..=MAX_POINTS).contains(&self.points) {
             return refused(format!("a series has 1 to {MAX_POINTS} points"));
         }
+        Ok(())
+    }
+}
+
+impl Read for History {
+    type Reply = HistoryView;
+    const NAME: &'static str = "history-show";
+
+    fn answer(&self, facts: &dyn Facts) -> Result<HistoryView, ControlError> {
+        let refused = |detail: String| Err(ControlError::InvalidQuery(detail));
+        self.check()?;
         let to = self.to.unwrap_or(facts.now());
         let oldest = facts.now().saturating_sub(KEPT).unwrap_or(Timestamp::MIN);
         let from = self.from.unwrap_or(oldest);

@@ -3,11 +3,13 @@
 
 pub(crate) mod history;
 pub(crate) mod latest;
+pub(crate) mod observe;
 pub(crate) mod recorder;
 pub(crate) mod ring;
 pub(crate) mod series;
 
-pub use history::{History, HistoryView, SeriesView};
+pub use history::{History, HistoryFind, HistoryFound, HistoryView, SeriesView, StoredHistory, StoredSeries};
 pub use latest::{BusyView, SampleLatest, SampleView, UnitView};
+pub use observe::{ObservedSample, OffloadCountersRead, SampleObserve, UnitEntities};
 pub use ring::{ArraySample, IoSample, PrimitiveSample, Sample};
-pub use series::{Metric, SeriesList};
+pub use series::{EntitySample, Metric, SeriesList, SeriesPlace};

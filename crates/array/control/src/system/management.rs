@@ -1,4 +1,5 @@
-//! Conditions of the management plane: refused sign-ins, and an audit that cannot be written.
+//! Conditions that the management plane finds: refused sign-ins, files of the state directory that cannot be used, and
+//! a forecast.
 
 use crate::events::Severity;
 use crate::events::view::AlertView;
@@ -13,6 +14,14 @@ pub enum ManagementCondition {
     SignInFailed,
     /// The audit cannot be written.
     AuditNotWritten,
+    /// The history has reached its limit, and values were removed.
+    HistoryLimited,
+    /// The history cannot be written.
+    HistoryNotWritten,
+    /// The history could not be read, and a new one has begun.
+    HistoryUnreadable,
+    /// A pool is full within two weeks, if it goes on growing as it did.
+    PoolFullSoon,
 }
 
 impl ManagementCondition {
@@ -21,13 +30,20 @@ impl ManagementCondition {
         match self {
             Self::SignInFailed => "sign-in-failed",
             Self::AuditNotWritten => "audit-not-written",
+            Self::HistoryLimited => "history-limit",
+            Self::HistoryNotWritten => "history-not-written",
+            Self::HistoryUnreadable => "history-unreadable",
+            Self::PoolFullSoon => "pool-full-soon",
         }
     }
 
     const fn help(self) -> &'static str {
         match self {
             Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
-            Self::AuditNotWritten => "free space in the state directory, or repair it",
+            Self::AuditNotWritten | Self::HistoryNotWritten => "free space in the state directory, or repair it",
+            Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
+            Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",
+            Self::HistoryUnreadable => "delete the file that was moved aside once nobody needs it",
         }
     }
 }

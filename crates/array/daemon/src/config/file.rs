@@ -19,6 +19,7 @@ pub(super) struct File {
     #[serde(skip_serializing_if = "Metrics::is_empty")]
     pub(super) metrics: Metrics,
     pub(super) audit: Audit,
+    pub(super) history: History,
     pub(super) background: Background,
     pub(super) pool: Vec<Pool>,
 }
@@ -27,6 +28,12 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Audit {
     pub(super) on_failure: Option<AuditFailure>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct History {
+    pub(super) limit: Option<Size>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -10,24 +10,34 @@ mod trash;
 mod volumes;
 
 use api::{
-    Access, AccessState, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, GeneratedSecrets, Growing, Health,
-    Host, HostLun, Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal,
-    ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport,
-    Session, Severity, Squash, StateOrigin, Status, Warning,
+    Access, AccessState, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast, ForecastSlope,
+    GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool,
+    PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
+    SanitizeReport, ScrubReport, Session, Severity, Squash, StateOrigin, Status, Warning,
 };
 use control::{
-    AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, PoolView, PortGroupView, PortalView,
-    Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
+    AccessView, AlertView, CheckRecord, Commitment, ForecastView, HostView, JobReport, JobView, PoolView,
+    PortGroupView, PortalView, Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
+    SessionView, StatusView,
 };
 pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use history::{history, sample, series_info};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
-pub(super) use offload::{offload, refusal};
+pub(super) use offload::{offload, offload_sums, refusal};
 use pool::Growth;
 pub(super) use schedules::{schedule, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
 pub(super) use trash::{restored, trash_noun, trashed};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
+
+pub(super) fn forecast(view: ForecastView) -> Forecast {
+    let ForecastView { basis_days, slope, warn_at, critical_at, full_at, full_earliest, full_latest } = view;
+    let slope_bytes_per_day = slope.map(|control::Slope { low, mid, high }| {
+        let [low, mid, high] = [low, mid, high].map(|bytes| bytes.round() as i64);
+        ForecastSlope { low, mid, high }
+    });
+    Forecast { basis_days, slope_bytes_per_day, warn_at, critical_at, full_at, full_earliest, full_latest }
+}
 
 /// Stands for the name of a volume that was deleted meanwhile.
 const DELETED: &str = "(deleted)";

@@ -1,12 +1,18 @@
-//! `/api/v1/history` and `/api/v1/samples`: what hosts did in the last minutes.
+//! `/api/v1/history` and `/api/v1/samples`: what hosts did in the last minutes, days and months.
+
+mod stored;
 
 use crate::http::extract::Query;
-use crate::http::problem::Fault;
+use crate::http::problem::{Fault, Refusal};
 use crate::http::{answer, convert};
+use crate::recording::{Recording, Unavailable};
 use api::{History, HistoryQuery, List, Sample, SampleQuery, SeriesInfo};
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use control::{HistoryFind, HistoryFound, SeriesList};
+use jiff::Timestamp;
 use reactor::ArrayHandle;
+use std::collections::{BTreeMap, BTreeSet};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -24,7 +30,8 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(series)).routes(routes!(latest))
 }
 
-/// Returns series of values of the last ten minutes.
+/// Returns series of values: of the last ten minutes from memory, and of longer ranges from the stored history, in
+/// steps that fit the range.
 #[utoipa::path(
     get,
     path = "/api/v1/history",
@@ -35,11 +42,24 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 )]
 pub(super) async fn show(
     State(array): State<ArrayHandle>,
+    Extension(recording): Extension<Recording>,
     Query(HistoryQuery { series, from, to, points }): Query<HistoryQuery>,
 ) -> Result<Json<History>, Fault> {
     let series = series.split(',').map(str::to_owned).collect();
     let request = control::History { series, from, to, points: points.unwrap_or(DEFAULT_POINTS) };
-    answer::show(&array, request, convert::history).await
+    match array.read(HistoryFind(request)).await? {
+        HistoryFound::Recent(view) => Ok(Json(convert::history(view))),
+        HistoryFound::Stored(wanted) => {
+            let query = stored::query(&wanted);
+            let values = recording.look(move |store| store.query(&query)).await.map_err(unavailable)?;
+            Ok(Json(stored::history(wanted, values)))
+        }
+    }
+}
+
+/// Fault of a history that cannot be read.
+pub(super) fn unavailable(Unavailable(reason): Unavailable) -> Fault {
+    Refusal::HistoryUnavailable { reason }.into()
 }
 
 /// Lists the series that a history can have.
@@ -50,8 +70,27 @@ pub(super) async fn show(
     tag = "history",
     responses((status = 200, body = List<SeriesInfo>))
 )]
-pub(super) async fn series(State(array): State<ArrayHandle>) -> Result<Json<List<SeriesInfo>>, Fault> {
-    answer::list(&array, control::SeriesList, convert::series_info).await
+pub(super) async fn series(
+    State(array): State<ArrayHandle>,
+    Extension(recording): Extension<Recording>,
+) -> Result<Json<List<SeriesInfo>>, Fault> {
+    let mut items: Vec<_> = array.read(SeriesList).await?.into_iter().map(convert::series_info).collect();
+    let entities: BTreeSet<String> = items.iter().map(|item| entity(&item.name).to_owned()).collect();
+    let since = move |store: &history::Store| {
+        let start = |entity: String| Some((store.since(&entity)?, entity));
+        Ok(entities.into_iter().filter_map(start).map(|(start, entity)| (entity, start)).collect::<BTreeMap<_, _>>())
+    };
+    // Without a history, there is no start.
+    let starts = recording.look(since).await.unwrap_or_default();
+    for item in &mut items {
+        item.since = starts.get(entity(&item.name)).and_then(|start| Timestamp::from_second(*start).ok());
+    }
+    Ok(Json(List::whole(items)))
+}
+
+/// Entity of a series.
+fn entity(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(entity, _)| entity)
 }
 
 /// Returns the newest sample of what hosts did in a second, with chosen volumes and shares. Before

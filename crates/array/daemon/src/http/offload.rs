@@ -2,22 +2,29 @@
 
 use crate::http::answer::listing;
 use crate::http::extract::Query;
+use crate::http::history::unavailable;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, OffloadBy, OffloadFilter, OffloadRefusal, OffloadStatistics, RefusalQuery};
-use axum::Json;
+use crate::recording::Recording;
+use api::{
+    List, OffloadBy, OffloadFilter, OffloadRefusal, OffloadStatistics, OffloadTotals, OffloadTotalsQuery, RefusalQuery,
+};
 use axum::extract::State;
+use axum::{Extension, Json};
+use jiff::{SignedDuration, Timestamp};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(statistics)).routes(routes!(log))
+    OpenApiRouter::new().routes(routes!(statistics)).routes(routes!(totals)).routes(routes!(log))
 }
 
 /// Number of entries returned without a limit.
 const DEFAULT_LIMIT: usize = 100;
+/// Seconds of a day.
+const DAY_SECONDS: i64 = 24 * 3600;
 /// Largest number of entries returned.
 const MAX_LIMIT: usize = 10_000;
 
@@ -30,6 +37,34 @@ listing! {
 
 fn wanted(OffloadFilter { volume, by }: OffloadFilter) -> Result<control::OffloadStatistics, Fault> {
     Ok(control::OffloadStatistics { volume, noun: None, by_client: by == Some(OffloadBy::Client) })
+}
+
+/// Returns counters of each primitive of the whole array: of today, of 30 days, and since the history began. They go on
+/// over restarts, and outlive volumes and shares.
+#[utoipa::path(
+    get,
+    path = "/api/v1/offload/totals",
+    operation_id = "offload_totals",
+    tag = "offload",
+    params(OffloadTotalsQuery),
+    responses((status = 200, body = OffloadTotals))
+)]
+pub(super) async fn totals(
+    Extension(recording): Extension<Recording>,
+    Query(OffloadTotalsQuery { day }): Query<OffloadTotalsQuery>,
+) -> Result<Json<OffloadTotals>, Fault> {
+    let now = Timestamp::now();
+    let midnight = now.as_second().div_euclid(DAY_SECONDS) * DAY_SECONDS;
+    let day = day.map_or(midnight, Timestamp::as_second);
+    let month = now.saturating_sub(SignedDuration::from_hours(30 * 24)).map_or(i64::MIN, Timestamp::as_second);
+    let sums = move |store: &history::Store| {
+        let counters = store.counters();
+        Ok((counters.since(), counters.all().clone(), counters.from(month), counters.from(day)))
+    };
+    let (since, all, days_30, today) = recording.look(sums).await.map_err(unavailable)?;
+    let since = Timestamp::from_second(since).unwrap_or(Timestamp::MIN);
+    let [all, days_30, today] = [&all, &days_30, &today].map(convert::offload_sums);
+    Ok(Json(OffloadTotals { since, all, days_30, today }))
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with

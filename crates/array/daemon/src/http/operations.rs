@@ -108,7 +108,9 @@ const OPERATIONS: &[Operation] = &[
     row("nfs_lock_list", Viewer, Volumes::Others),
     row("offload_log", Viewer, Volumes::Others),
     row("offload_statistics", Viewer, Volumes::Others),
+    row("offload_totals", Viewer, Volumes::Others),
     row("pool_check", Operator, Volumes::Others),
+    row("pool_forecast", Viewer, Volumes::None),
     row("pool_grow", Admin, Volumes::Others),
     row("pool_list", Viewer, Volumes::None),
     row("pool_reclaim", Operator, Volumes::Others),
@@ -159,6 +161,7 @@ const OPERATIONS: &[Operation] = &[
     row("snapshot_lock", Operator, PATH),
     row("snapshot_pin", Operator, PATH),
     row("snapshot_show", Viewer, PATH),
+    row("space_what_if", Viewer, Volumes::Others),
     row("system_show", Viewer, Volumes::None),
     row("token_create", Admin, Volumes::Others),
     row("token_delete", Admin, Volumes::Others),
@@ -200,8 +203,10 @@ impl Operation {
 
     /// True if the operation changes something that the audit records.
     pub(super) fn is_change(&self, method: &str) -> bool {
-        // The topics of a stream are a way of reading. Sign-ins and the set-up record themselves.
-        !matches!(method, "GET" | "HEAD") && !matches!(self.name, "live_set" | "signin_begin" | "setup_run")
+        // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
+        // themselves.
+        let changes_nothing = matches!(self.name, "live_set" | "space_what_if" | "signin_begin" | "setup_run");
+        !matches!(method, "GET" | "HEAD") && !changes_nothing
     }
 
     /// True if it is what a token for metrics is for.

@@ -1,13 +1,15 @@
 //! `/api/v1/pools`.
 
 use crate::http::extract::{Body, Path};
+use crate::http::history::unavailable;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
-use api::{Job, JobStart, List, Pool, PoolGrow, PoolSet};
-use axum::Json;
+use crate::recording::{Recording, Unforeseen};
+use api::{Forecast, Job, JobStart, List, Pool, PoolGrow, PoolSet, WhatIf, WhatIfAnswer, WhatIfOne};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::{Extension, Json};
 use control::Commitment;
 use pool::Growth;
 use reactor::ArrayHandle;
@@ -19,6 +21,8 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new()
         .routes(routes!(list))
         .routes(routes!(show, set))
+        .routes(routes!(forecast))
+        .routes(routes!(what_if))
         .routes(routes!(grow))
         .routes(routes!(scrub))
         .routes(routes!(check))
@@ -42,6 +46,47 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<String>) -> Result<Json<Pool>, Fault> {
     answer::show(&array, control::PoolShow { pool }, convert::pool).await
+}
+
+/// Returns when a pool is full, if it goes on growing as in the last month.
+#[utoipa::path(
+    get,
+    path = "/api/v1/pools/{pool}/forecast",
+    operation_id = "pool_forecast",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name")),
+    responses((status = 200, body = Forecast))
+)]
+pub(super) async fn forecast(
+    State(array): State<ArrayHandle>,
+    Extension(recording): Extension<Recording>,
+    Path(pool): Path<String>,
+) -> Result<Json<Forecast>, Fault> {
+    match recording.forecast(&array, pool).await {
+        Ok(view) => Ok(Json(convert::forecast(view))),
+        Err(Unforeseen::Refused(error)) => Err(error.into()),
+        Err(Unforeseen::Unavailable(reason)) => Err(unavailable(reason)),
+    }
+}
+
+/// Returns what deleting volumes, shares and snapshots together would free. Deletes nothing.
+#[utoipa::path(
+    post,
+    path = "/api/v1/space/what-if",
+    operation_id = "space_what_if",
+    tag = "pools",
+    request_body = WhatIf,
+    responses((status = 200, body = WhatIfAnswer))
+)]
+pub(super) async fn what_if(
+    State(array): State<ArrayHandle>,
+    Body(WhatIf { delete }): Body<WhatIf>,
+) -> Result<Json<WhatIfAnswer>, Fault> {
+    answer::change(&array, control::SpaceWhatIf { delete }, |control::WhatIfView { freed_bytes, each }| {
+        let one = |(id, name, alone_bytes)| WhatIfOne { id, name, alone_bytes };
+        WhatIfAnswer { freed_bytes, each: each.into_iter().map(one).collect() }
+    })
+    .await
 }
 
 /// Changes thresholds, the limit of over-commitment, and the time of the trash.

@@ -14,6 +14,10 @@ pub(super) async fn report(
     let what = match condition {
         ManagementCondition::SignInFailed => "a refused sign-in",
         ManagementCondition::AuditNotWritten => "the state of the audit",
+        ManagementCondition::HistoryLimited
+        | ManagementCondition::HistoryNotWritten
+        | ManagementCondition::HistoryUnreadable => "the state of the history",
+        ManagementCondition::PoolFullSoon => "the forecast of a pool",
     };
     if let Err(error) = array.call(ManagementReport { condition, event, alert }).await {
         tracing::warn!(%error, "{what} could not be reported");

@@ -3,6 +3,7 @@
 
 mod audit;
 mod codes;
+mod history;
 mod lists;
 mod live;
 mod metrics;

@@ -184,15 +184,18 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 20] = [
+const ALERTS: [(&str, &str); 23] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
     ("clock-ahead", "warning"),
+    ("history-limit", "warning"),
+    ("history-not-written", "warning"),
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
+    ("pool-full-soon", "warning"),
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),

@@ -10,7 +10,7 @@ pub(in crate::http) fn history(view: HistoryView) -> History {
 }
 
 pub(in crate::http) fn series_info((name, unit, help): (String, &'static str, &'static str)) -> SeriesInfo {
-    SeriesInfo { name, unit: unit.to_owned(), help: help.to_owned() }
+    SeriesInfo { name, unit: unit.to_owned(), help: help.to_owned(), since: None }
 }
 
 pub(in crate::http) fn sample(view: SampleView) -> Sample {

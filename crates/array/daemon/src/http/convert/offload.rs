@@ -1,9 +1,11 @@
 //! Offload statistics and refused commands.
 
 use super::offload_ending;
-use api::{ContentKind, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics};
+use api::{ContentKind, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, OffloadSum};
 use control::{OffloadView, RefusalView};
+use history::CounterSums;
 use jiff::Timestamp;
+use std::cmp::Reverse;
 use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
 
 pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
@@ -33,6 +35,36 @@ pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
         failures: reasons(&counters.failures),
         ineffective: reasons(&counters.ineffective),
     }
+}
+
+/// Sums of each primitive that was used, from counters by name (`control::OffloadCountersRead`).
+pub(in crate::http) fn offload_sums(sums: &CounterSums) -> Vec<OffloadSum> {
+    let of = |primitive: Primitive| {
+        let name = primitive.name();
+        let number = |counter: &str| sums.get(&format!("{name}.{counter}")).copied().unwrap_or(0);
+        let prefix = format!("{name}.refused.");
+        let reasons = sums.iter().filter_map(|(name, count)| Some((name.strip_prefix(&prefix)?, *count)));
+        let mut refusals: Vec<OffloadRefusalCount> = reasons.map(|(code, count)| reason(code, count)).collect();
+        refusals.sort_by_key(|refusal| Reverse(refusal.count));
+        OffloadSum {
+            primitive: name.to_owned(),
+            commands: number("commands"),
+            ok: number("ok"),
+            refused: number("refused"),
+            errors: number("errors"),
+            bytes: number("bytes"),
+            host_bytes_avoided: number("host_bytes_avoided"),
+            refusals,
+        }
+    };
+    Primitive::ALL.into_iter().map(of).filter(|sum| sum.commands > 0).collect()
+}
+
+/// Refusals with a reason; one of another release has no words.
+fn reason(code: &str, count: u64) -> OffloadRefusalCount {
+    let known = Reason::ALL.into_iter().find(|reason| reason.code() == code);
+    let words = known.map_or_else(|| code.to_owned(), |reason| reason.words().to_owned());
+    OffloadRefusalCount { reason_code: code.to_owned(), reason: words, count }
 }
 
 /// Whether volumes or shares have a primitive.

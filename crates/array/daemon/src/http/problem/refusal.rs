@@ -1,4 +1,4 @@
-//! Refusals of the guard, and of requests about users, tokens and sign-ins.
+//! Refusals of the guard, of requests about users, tokens and sign-ins, and about files of the management plane.
 
 use axum::http::StatusCode;
 use identity::{Class, IdentityError, Role};
@@ -45,6 +45,11 @@ pub(in crate::http) enum Refusal {
     },
     /// The audit cannot be read.
     AuditNotRead {
+        /// Description of the problem.
+        reason: String,
+    },
+    /// The history cannot be read.
+    HistoryUnavailable {
         /// Description of the problem.
         reason: String,
     },
@@ -96,6 +101,11 @@ impl Refusal {
             Self::AuditNotRead { reason } => {
                 let detail = format!("the audit cannot be read: {reason}");
                 (StatusCode::INTERNAL_SERVER_ERROR, "audit-not-read", detail, None)
+            }
+            Self::HistoryUnavailable { reason } => {
+                let help = Some("the last ten minutes are in memory; alerts and the log say what is wrong".to_owned());
+                let detail = format!("the history cannot be read: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "history-unavailable", detail, help)
             }
             Self::Unavailable { reason } => {
                 let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());

@@ -1,8 +1,9 @@
 //! Reads that no change delays.
 
 use super::post;
-use crate::http::unguarded;
-use crate::memory::spawn;
+use crate::http::{unguarded, unguarded_with};
+use crate::memory::{TemporaryDirectory, spawn};
+use crate::recording::Recording;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -40,7 +41,9 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
     assert!(found.is_success(), "{job}");
     let job = job["id"].as_str().unwrap_or_default().to_owned();
 
-    let app = unguarded(array.without_changes(), Arc::default());
+    let directory = TemporaryDirectory::new();
+    let (recording, _reports) = Recording::start(directory.path(), 256 << 20);
+    let app = unguarded_with(array.without_changes(), Arc::default(), recording);
     assert_eq!(status(&app, "DELETE", "/api/v1/volumes/v1").await, 503);
     let description: Value = serde_json::from_str(&crate::openapi_json()).unwrap();
     let mut answered = 0;

@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 40] = [
+const SCOPED: [&str; 41] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -100,6 +100,7 @@ const SCOPED: [&str; 40] = [
     "health_show",
     "host_list",
     "host_show",
+    "pool_forecast",
     "pool_list",
     "pool_show",
     "portal_groups",

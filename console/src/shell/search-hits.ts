@@ -1,7 +1,8 @@
 // Results of the search box: pages by name, and objects from the array's search.
 
-import { withQuery } from "./paths";
-import type { Found } from "./schema";
+import { pagePath } from "../api/page-paths";
+import { withQuery } from "../api/paths";
+import type { Found } from "../api/schema";
 
 /** Result of the search box. */
 export interface Hit {
@@ -17,21 +18,6 @@ export const LONGEST = 256;
 
 /** Request for the objects that a text finds. */
 export const searchPath = (text: string): string => withQuery("/api/v1/search", { q: text.trim() });
-
-/** Page of a host group. */
-export const groupPath = (name: string): string => withQuery("/groups", { group: name });
-
-/** Page of an object, by its kind in an answer of the array's search. */
-export function pagePath(kind: string, name: string): string {
-  if (kind === "host-group") return groupPath(name);
-  if (kind === "snapshot") return withQuery("/snapshots", { q: name });
-  if (kind === "job") return "/activity/jobs";
-  return `/${kind}s/${encodeURIComponent(name)}`;
-}
-
-/** Page of a share or of a volume. */
-export const contentPath = (share: boolean | undefined, name: string): string =>
-  pagePath(share ? "share" : "volume", name);
 
 /** Found object with its page. */
 export function hit({ kind, name, matched }: Found): Hit {

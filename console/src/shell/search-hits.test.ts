@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hit, pagesNamed, searchPath } from "./search";
+import { hit, pagesNamed, searchPath } from "./search-hits";
 
 test("each kind of object leads to its page", () => {
   const path = (kind: string, name: string) => hit({ kind, name, matched: name }).path;
