@@ -69,9 +69,23 @@ const LAYERS: &[Layer] = &[
             ("cli", &["api", "text"]),
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "console_assets", "control", "identity", "nfs_state", "pool", "reactor", "unit"]),
+            (
+                "daemon",
+                &[
+                    "api",
+                    "console_assets",
+                    "control",
+                    "identity",
+                    "nfs_state",
+                    "notification",
+                    "pool",
+                    "reactor",
+                    "unit",
+                ],
+            ),
             ("identity", &[]),
             ("mailbox", &[]),
+            ("notification", &["api", "identity", "text"]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "reactor",
@@ -258,11 +272,13 @@ const RESERVED: &[(&str, &[&str])] = &[
             "nfs_client",
             "nfs_memory",
             "nfs_conformance",
+            "notification",
             "probe",
             "reactor",
         ],
     ),
     ("axum", &["daemon"]),
+    ("lettre", &["notification"]),
     (
         "clap",
         &[

@@ -29,6 +29,7 @@ const CRATES: &[&str] = &[
     "array/control",
     "array/daemon",
     "array/identity",
+    "array/notification",
     "array/reactor",
 ];
 

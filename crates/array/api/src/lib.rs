@@ -10,6 +10,7 @@
 mod access;
 mod account;
 mod audit;
+mod channel;
 mod event;
 mod file;
 mod history;
@@ -42,6 +43,7 @@ pub use text::{duration, size};
 pub use access::*;
 pub use account::*;
 pub use audit::*;
+pub use channel::*;
 pub use event::*;
 pub use file::*;
 pub use history::*;
