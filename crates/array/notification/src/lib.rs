@@ -11,13 +11,17 @@
 
 mod channel;
 mod condition;
+mod delivery;
 mod error;
 mod notice;
 mod notices;
 mod quiet;
+mod render;
 
 pub use channel::{ChannelRecord, NewChannel};
 pub use condition::{Acknowledged, Alert, Condition, Telling, alert_id};
+pub use delivery::{TIME_LIMIT, send};
 pub use error::{ChannelError, Class};
 pub use notice::{Delivery, Kind, Message, Notice};
 pub use notices::{Change, Dispatch, NOTIFICATION_FAILING, Notices};
+pub use render::Sender;
