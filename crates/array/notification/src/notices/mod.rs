@@ -9,6 +9,8 @@ mod channels;
 mod deliver;
 mod observe;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 pub use deliver::Dispatch;
 
