@@ -91,3 +91,10 @@ pub struct Delivery {
     /// Time of the next try.
     pub(crate) next: Timestamp,
 }
+
+impl Delivery {
+    /// Identity: that of its message.
+    pub const fn id(&self) -> Uuid {
+        self.message.id
+    }
+}

@@ -1,22 +1,67 @@
-//! E-mail over SMTP (RFC 5321), by `lettre`, which bounds the answers that it reads.
+//! E-mail over SMTP (RFC 5321), by `lettre` over a connection of ours, which bounds what is read: `lettre` itself
+//! waits for the end of a line, however long.
 
-use super::{TIME_LIMIT, described};
+use super::tls::Stream;
+use super::{described, tls};
 use crate::notice::Message;
 use crate::render::{Sender, text, word};
 use api::{EmailSettings, MailTls};
 use lettre::message::header::ContentType;
 use lettre::message::{Mailbox, header};
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{
+    AsyncSmtpConnection, AsyncTokioStream, Certificate, CertificateStore, TlsParameters,
+};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::{AsyncSmtpTransport, AsyncTransport, Tokio1Executor};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::SystemTime;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Connection as `lettre` takes it.
+#[derive(Debug)]
+struct Connection(Box<dyn Stream>);
+
+impl AsyncTokioStream for Connection {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
 
 /// Sends a message to all receivers at once.
 pub(super) async fn send(settings: &EmailSettings, message: &Message, sender: &Sender) -> Result<String, String> {
     let mail = mail(settings, message, sender)?;
-    let transport = transport(settings, sender).await?;
-    let response = transport.send(mail).await.map_err(|error| described(&error))?;
+    let mut connection = connect(settings, sender).await?;
+    let failed = |error: lettre::transport::smtp::Error| described(&error);
+    let response = connection.send(mail.envelope(), &mail.formatted()).await.map_err(failed)?;
+    // The server has the mail, whatever it says to this.
+    let _farewell = connection.quit().await;
     let words: Vec<&str> = response.message().collect();
     Ok(format!("{} {}", response.code(), words.join(" ")))
 }
@@ -43,30 +88,33 @@ fn mail(settings: &EmailSettings, message: &Message, sender: &Sender) -> Result<
     mail.header(ContentType::TEXT_PLAIN).body(body).map_err(|error| described(&error))
 }
 
-async fn transport(settings: &EmailSettings, sender: &Sender) -> Result<AsyncSmtpTransport<Tokio1Executor>, String> {
+/// Connects, encrypts and authenticates, as the settings say. Without the encryption that they ask for, it fails.
+async fn connect(settings: &EmailSettings, sender: &Sender) -> Result<AsyncSmtpConnection, String> {
     let EmailSettings { server, port, tls, ca, user, password, .. } = settings;
     let default_port = match tls {
         MailTls::Starttls => 587,
         MailTls::Tls => 465,
         MailTls::None => 25,
     };
-    let tls = match tls {
-        MailTls::Starttls => Tls::Required(parameters(server, ca.as_deref()).await?),
-        MailTls::Tls => Tls::Wrapper(parameters(server, ca.as_deref()).await?),
-        MailTls::None => Tls::None,
-    };
+    let from_the_start = (*tls == MailTls::Tls).then_some(ca.as_deref());
+    let stream = tls::connect(server, port.unwrap_or(default_port), from_the_start).await?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     let machine: String = sender.machine.chars().filter(|c| is_plain(*c)).take(255).collect();
-    let machine = if machine.is_empty() { "localhost".to_owned() } else { machine };
-    let builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(server.as_str())
-        .port(port.unwrap_or(default_port))
-        .hello_name(ClientId::Domain(machine))
-        .timeout(Some(TIME_LIMIT))
-        .tls(tls);
-    Ok(match (user, password) {
-        (Some(user), Some(password)) => builder.credentials(Credentials::new(user.clone(), password.clone())).build(),
-        _ => builder.build(),
-    })
+    let hello = ClientId::Domain(if machine.is_empty() { "localhost".to_owned() } else { machine });
+    let failed = |error: lettre::transport::smtp::Error| described(&error);
+    let connected = AsyncSmtpConnection::connect_with_transport(Box::new(Connection(stream)), &hello).await;
+    let mut connection = connected.map_err(failed)?;
+    if *tls == MailTls::Starttls {
+        if !connection.can_starttls() {
+            return Err("the server does not offer STARTTLS".to_owned());
+        }
+        connection.starttls(parameters(server, ca.as_deref()).await?, &hello).await.map_err(failed)?;
+    }
+    if let (Some(user), Some(password)) = (user, password) {
+        let credentials = Credentials::new(user.clone(), password.clone());
+        connection.auth(DEFAULT_MECHANISMS, &credentials).await.map_err(failed)?;
+    }
+    Ok(connection)
 }
 
 async fn parameters(server: &str, ca: Option<&str>) -> Result<TlsParameters, String> {

@@ -18,6 +18,7 @@ use crate::channel::ChannelRecord;
 use crate::condition::{Condition, Telling};
 use crate::notice::Delivery;
 use jiff::{SignedDuration, Timestamp};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use uuid::Uuid;
 
@@ -123,10 +124,10 @@ struct Drafts {
 impl Drafts {
     /// The condition as the step has left it.
     fn condition<'a>(&'a mut self, notices: &Notices, id: Uuid) -> Option<&'a mut Condition> {
-        if !self.conditions.contains_key(&id) {
-            self.conditions.insert(id, notices.conditions.get(&id)?.clone());
+        match self.conditions.entry(id) {
+            Entry::Occupied(present) => Some(present.into_mut()),
+            Entry::Vacant(place) => Some(place.insert(notices.conditions.get(&id)?.clone())),
         }
-        self.conditions.get_mut(&id)
     }
 
     /// Changes of the step: only records that are different.
