@@ -10,10 +10,12 @@ use crate::catalog::DynCatalog;
 use crate::environment::Environment;
 use crate::error::ControlError;
 use crate::record::{Document, load};
+pub(crate) mod notes;
 mod requests;
 pub(crate) mod view;
 mod watch;
 
+pub use notes::{AlertAcknowledged, AlertNote, AlertNoteTable, AlertNotesSet, AlertTold, ToldState};
 pub use requests::{AlertList, EventList};
 pub use view::{AlertView, EventFilter};
 
@@ -40,7 +42,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 62] = [
+pub(crate) const CODES: [&str; 63] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -67,6 +69,7 @@ pub(crate) const CODES: [&str; 62] = [
     "login-refused",
     "metadata-damaged",
     "nfs-client-expired",
+    "notification-failing",
     "pool-changed",
     "pool-full",
     "pool-grown",

@@ -1,4 +1,5 @@
-//! Conditions of the management plane: refused sign-ins, and an audit that cannot be written.
+//! Conditions of the management plane: refused sign-ins, an audit that cannot be written, and channels that cannot be
+//! told of alerts.
 
 use crate::events::Severity;
 use crate::events::view::AlertView;
@@ -13,6 +14,8 @@ pub enum ManagementCondition {
     SignInFailed,
     /// The audit cannot be written.
     AuditNotWritten,
+    /// A channel could not be told of an alert in three tries.
+    NotificationFailing,
 }
 
 impl ManagementCondition {
@@ -21,6 +24,7 @@ impl ManagementCondition {
         match self {
             Self::SignInFailed => "sign-in-failed",
             Self::AuditNotWritten => "audit-not-written",
+            Self::NotificationFailing => "notification-failing",
         }
     }
 
@@ -28,6 +32,7 @@ impl ManagementCondition {
         match self {
             Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
             Self::AuditNotWritten => "free space in the state directory, or repair it",
+            Self::NotificationFailing => "correct the channel or its peer, and test it",
         }
     }
 }
@@ -55,6 +60,7 @@ impl Management {
             since: *since,
             message: message.clone(),
             help: condition.help(),
+            note: None,
         };
         self.0.borrow().iter().map(alert).collect()
     }

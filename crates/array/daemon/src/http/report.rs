@@ -5,7 +5,7 @@ use reactor::ArrayHandle;
 
 /// Tells the array of a condition. `event`: what happened; absent: nothing new. `alert`: what holds; absent: the
 /// alert ends.
-pub(super) async fn report(
+pub(crate) async fn report(
     array: &ArrayHandle,
     condition: ManagementCondition,
     event: Option<String>,
@@ -14,6 +14,7 @@ pub(super) async fn report(
     let what = match condition {
         ManagementCondition::SignInFailed => "a refused sign-in",
         ManagementCondition::AuditNotWritten => "the state of the audit",
+        ManagementCondition::NotificationFailing => "the state of notification",
     };
     if let Err(error) = array.call(ManagementReport { condition, event, alert }).await {
         tracing::warn!(%error, "{what} could not be reported");

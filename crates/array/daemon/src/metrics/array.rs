@@ -184,7 +184,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 20] = [
+const ALERTS: [(&str, &str); 21] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
@@ -192,6 +192,7 @@ const ALERTS: [(&str, &str); 20] = [
     ("clock-ahead", "warning"),
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
+    ("notification-failing", "warning"),
     ("pool-full", "critical"),
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
