@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
 
 /// An event. The array keeps the newest ten thousand; the newest two hundred survive a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -37,6 +38,8 @@ pub enum Severity {
 /// A condition that needs attention. The array removes the alert when the condition ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Alert {
+    /// Identity: of the condition and its subject, always the same for both.
+    pub id: Uuid,
     /// Stable name of the condition, such as `pool-threshold`.
     pub code: String,
     /// Severity of the condition.
@@ -50,6 +53,12 @@ pub struct Alert {
     pub message: String,
     /// Recommended action in terms of the resources.
     pub help: String,
+    /// Acknowledgement; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<Acknowledgement>,
+    /// Channels that were told of it, or are to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
 }
 
 /// Acknowledgement of an alert: somebody knows of it, and it is not sent again.

@@ -5,9 +5,11 @@
 //! mirror. Only [`problem`] converts errors to problem documents.
 
 mod access;
+mod alerts;
 mod answer;
 mod audit;
 mod backlog;
+mod channels;
 pub(crate) mod connections;
 mod console;
 mod convert;
@@ -22,7 +24,6 @@ mod host_groups;
 mod hosts;
 mod jobs;
 mod listener;
-mod lists;
 mod live;
 mod nfs;
 mod offload;
@@ -45,18 +46,22 @@ mod sign_ins;
 mod snapshots;
 mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tokens;
 mod trash;
 mod users;
 mod volumes;
 
+pub(crate) use convert::severity;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 pub(crate) use people::report_refused;
+pub(crate) use report::report;
 
 use crate::audit::Audit;
-use crate::people::Gate;
+use crate::management_store::ManagementStore;
+use crate::notices::Desk;
+use crate::people::{Gate, Unavailable};
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
@@ -94,7 +99,8 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(nfs::routes())
         .merge(jobs::routes())
         .merge(events::routes())
-        .merge(lists::routes())
+        .merge(alerts::routes())
+        .merge(channels::routes())
         .merge(history::routes())
         .merge(live::routes())
         .merge(search::routes())
@@ -116,6 +122,8 @@ fn router() -> Router<ArrayHandle> {
 pub(crate) struct Surroundings {
     /// Users, tokens and sign-ins.
     pub gate: Arc<Gate>,
+    /// Notification of alerts.
+    pub desk: Arc<Desk>,
     /// The audit.
     pub audit: Audit,
     /// Whether it works.
@@ -127,8 +135,9 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Opens what is in a state directory.
     pub(crate) fn of(state_dir: &Path, goes_on_without_audit: bool) -> Self {
-        let (gate, audit) = (Arc::new(Gate::open(state_dir)), Audit::of(state_dir));
-        Self { gate, audit, trouble: Arc::default(), goes_on_without_audit }
+        let store = ManagementStore::open(state_dir).map_err(|error| Unavailable(format!("{error:#}")));
+        let (gate, desk) = (Arc::new(Gate::open(state_dir, &store)), Arc::new(Desk::open(&store)));
+        Self { gate, desk, audit: Audit::of(state_dir), trouble: Arc::default(), goes_on_without_audit }
     }
 }
 
@@ -140,9 +149,10 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, audit, trouble, goes_on_without_audit } = surroundings;
+    let Surroundings { gate, desk, audit, trouble, goes_on_without_audit } = surroundings;
     let resources = router();
-    let reader = resources.clone().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
+    let reader = resources.clone().with_state(array.clone());
+    let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,
@@ -157,6 +167,7 @@ pub(crate) fn guarded(
     finish(router, array)
         .layer(Extension(streams))
         .layer(Extension(gate))
+        .layer(Extension(desk))
         .layer(Extension(audit))
         .layer(Extension(recorder))
 }

@@ -12,10 +12,12 @@ mod config;
 mod http;
 mod lifecycle;
 mod logging;
+mod management_store;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod metrics;
 mod network;
+mod notices;
 mod notify;
 mod people;
 mod state_dir;

@@ -5,7 +5,7 @@ mod audit;
 mod lists;
 mod live;
 mod metrics;
-mod people;
+pub(crate) mod people;
 mod reads;
 mod revisions;
 mod rights;

@@ -1,7 +1,8 @@
-//! Refusals of the guard, and of requests about users, tokens and sign-ins.
+//! Refusals of the guard, and of requests about users, tokens, sign-ins and channels.
 
 use axum::http::StatusCode;
 use identity::{Class, IdentityError, Role};
+use notification::ChannelError;
 
 /// Status, code, description and advice of a problem.
 pub(super) type Parts = (StatusCode, &'static str, String, Option<String>);
@@ -38,6 +39,13 @@ pub(in crate::http) enum Refusal {
     TooManySignIns,
     /// A rule about users, tokens and sign-ins.
     Identity(IdentityError),
+    /// A rule about channels and acknowledgements.
+    Notification(ChannelError),
+    /// Channels cannot be read or stored.
+    NotificationUnavailable {
+        /// Description of the problem.
+        reason: String,
+    },
     /// The audit cannot be written, and so nothing may change.
     AuditNotWritten {
         /// Description of the problem.
@@ -88,6 +96,12 @@ impl Refusal {
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-sign-ins", detail, None)
             }
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
+            Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
+            Self::NotificationUnavailable { reason } => {
+                let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());
+                let detail = format!("channels cannot be read or stored: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "notification-unavailable", detail, help)
+            }
             Self::AuditNotWritten { reason } => {
                 let help = "free space in the state directory, or repair it";
                 let detail = format!("nothing may change while the audit cannot be written: {reason}");
@@ -114,5 +128,14 @@ const fn of_identity(class: Class) -> StatusCode {
         Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
         Class::Denied => StatusCode::FORBIDDEN,
         Class::Gone => StatusCode::GONE,
+    }
+}
+
+/// HTTP status of a class of rules about channels.
+const fn of_channel(class: notification::Class) -> StatusCode {
+    match class {
+        notification::Class::NotFound => StatusCode::NOT_FOUND,
+        notification::Class::Conflict => StatusCode::CONFLICT,
+        notification::Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }
