@@ -79,6 +79,7 @@ const LAYERS: &[Layer] = &[
                     "history",
                     "identity",
                     "nfs_state",
+                    "notification",
                     "pool",
                     "reactor",
                     "unit",
@@ -88,6 +89,7 @@ const LAYERS: &[Layer] = &[
             ("history", &[]),
             ("identity", &[]),
             ("mailbox", &[]),
+            ("notification", &["api", "identity", "text"]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "reactor",
@@ -275,12 +277,14 @@ const RESERVED: &[(&str, &[&str])] = &[
             "nfs_client",
             "nfs_memory",
             "nfs_conformance",
+            "notification",
             "probe",
             "reactor",
         ],
     ),
     ("axum", &["daemon"]),
     ("redb", &["daemon", "history"]),
+    ("lettre", &["notification"]),
     (
         "clap",
         &[

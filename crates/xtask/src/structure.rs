@@ -30,6 +30,7 @@ const CRATES: &[&str] = &[
     "array/daemon",
     "array/history",
     "array/identity",
+    "array/notification",
     "array/reactor",
 ];
 

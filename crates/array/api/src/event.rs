@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
 
 /// An event. The array keeps the newest ten thousand; the newest two hundred survive a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -37,6 +38,8 @@ pub enum Severity {
 /// A condition that needs attention. The array removes the alert when the condition ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Alert {
+    /// Identity: of the condition and its subject, always the same for both.
+    pub id: Uuid,
     /// Stable name of the condition, such as `pool-threshold`.
     pub code: String,
     /// Severity of the condition.
@@ -50,6 +53,69 @@ pub struct Alert {
     pub message: String,
     /// Recommended action in terms of the resources.
     pub help: String,
+    /// Acknowledgement; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged: Option<Acknowledgement>,
+    /// Channels that were told of it, or are to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
+}
+
+/// Acknowledgement of an alert: somebody knows of it, and it is not sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Acknowledgement {
+    /// Name of the user, token or process.
+    pub by: String,
+    /// Time of the acknowledgement.
+    #[schema(value_type = String, format = DateTime)]
+    pub time: Timestamp,
+    /// Note for others; may be empty.
+    pub note: String,
+    /// Time at which it ends; absent: with the alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+}
+
+/// Request to acknowledge an alert.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlertAcknowledge {
+    /// Note for others, at most 500 characters.
+    #[serde(default)]
+    pub note: String,
+    /// Time at which the acknowledgement ends, if the alert has not ended before; absent: with the alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+}
+
+/// State of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticeState {
+    /// To be sent, or tried again.
+    Queued,
+    /// The peer has accepted it.
+    Sent,
+    /// It could not be sent in three tries.
+    Failed,
+    /// It waits for the end of quiet hours.
+    Quiet,
+}
+
+/// Whether a channel was told of an alert.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Told {
+    /// Name of the channel.
+    pub channel: String,
+    /// Time of the state.
+    #[schema(value_type = String, format = DateTime)]
+    pub time: Timestamp,
+    /// State of the message.
+    pub outcome: NoticeState,
+    /// The peer's own words, or what prevented the message.
+    pub detail: String,
 }
 
 /// Filter of the list of events: those that match every parameter.

@@ -10,6 +10,7 @@
 mod access;
 mod account;
 mod audit;
+mod channel;
 mod code;
 mod doctor;
 mod event;
@@ -44,6 +45,7 @@ pub use text::{duration, size};
 pub use access::*;
 pub use account::*;
 pub use audit::*;
+pub use channel::*;
 pub use code::*;
 pub use doctor::*;
 pub use event::*;

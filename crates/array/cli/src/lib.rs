@@ -8,7 +8,9 @@
 
 mod access;
 mod advice;
+mod alert;
 mod audit;
+mod channel;
 mod client;
 mod connect;
 mod console;
@@ -22,7 +24,6 @@ mod forecast;
 mod host;
 mod host_group;
 mod job;
-mod lists;
 mod login;
 mod names;
 mod nfs;
@@ -154,9 +155,12 @@ pub enum Noun {
     /// Events: changes, thresholds reached, errors
     #[command(alias = "events", subcommand)]
     Event(event::Verb),
-    /// Nouns that are only listed
-    #[command(flatten)]
-    Listed(lists::ListedNoun),
+    /// Alerts: conditions that need attention
+    #[command(alias = "alerts", subcommand)]
+    Alert(alert::Verb),
+    /// Channels: where alerts are sent, by e-mail, webhook or syslog
+    #[command(alias = "channels", subcommand)]
+    Channel(channel::Verb),
     /// Portals: the addresses that hosts connect to
     #[command(alias = "portals", subcommand)]
     Portal(portal::Verb),
@@ -258,7 +262,8 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,
-        Noun::Listed(noun) => lists::run(noun, &client, &mut output).await,
+        Noun::Alert(verb) => alert::run(verb, &client, &mut output).await,
+        Noun::Channel(verb) => channel::run(verb, &client, &mut output).await,
         Noun::Portal(verb) => portal::run(verb, &client, &mut output).await,
         Noun::PortalGroup(verb) => portal::run_group(verb, &client, &mut output).await,
         Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,

@@ -189,7 +189,7 @@ fn parse_lock(text: &str) -> Result<u32, String> {
 }
 
 /// Minute of the day of `HH:MM`.
-fn parse_minute(text: &str) -> Result<u16, String> {
+pub(crate) fn parse_minute(text: &str) -> Result<u16, String> {
     let wrong = || format!("{text:?} is not a time such as 02:00");
     let (hour, minute) = text.split_once(':').ok_or_else(wrong)?;
     let part = |text: &str, most: u16| {

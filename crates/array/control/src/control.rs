@@ -4,6 +4,7 @@ use crate::catalog::DynCatalog;
 use crate::directory::{Directory, Edit, SharedDirectory};
 use crate::environment::{Environment, new_array_id};
 use crate::error::ControlError;
+use crate::events::note::AlertNotes;
 use crate::events::{Draft, Events, Severity};
 use crate::jobs::Jobs;
 use crate::live::{Change, Live};
@@ -61,6 +62,7 @@ pub struct Control {
     pool: PoolPart,
     jobs: Jobs,
     events: Events,
+    alert_notes: AlertNotes,
     publisher: Publisher,
     schedules: Schedules,
     trusted_time: TrustedTime,
@@ -205,6 +207,7 @@ impl Control {
             pool,
             jobs,
             events,
+            alert_notes: AlertNotes::default(),
             publisher: Publisher::default(),
             schedules,
             trusted_time,
@@ -381,6 +384,11 @@ impl Control {
     /// Events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// What the management plane knows of alerts.
+    pub(crate) fn alert_notes(&self) -> &AlertNotes {
+        &self.alert_notes
     }
 
     /// State of schedules.

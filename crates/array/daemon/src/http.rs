@@ -5,9 +5,11 @@
 //! mirror. Only [`problem`] converts errors to problem documents.
 
 mod access;
+mod alerts;
 mod answer;
 mod audit;
 mod backlog;
+mod channels;
 mod codes;
 pub(crate) mod connections;
 mod console;
@@ -24,7 +26,6 @@ mod host_groups;
 mod hosts;
 mod jobs;
 mod listener;
-mod lists;
 mod live;
 mod nfs;
 mod offload;
@@ -35,7 +36,6 @@ mod people;
 mod pools;
 mod portals;
 mod problem;
-mod report;
 mod reservations;
 mod revision;
 mod schedules;
@@ -47,7 +47,7 @@ mod sign_ins;
 mod snapshots;
 mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tokens;
 mod trash;
 mod users;
@@ -59,7 +59,9 @@ pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
 use crate::doctor::Places;
-use crate::people::Gate;
+use crate::management_store::ManagementStore;
+use crate::notices::Desk;
+use crate::people::{Gate, Unavailable};
 use crate::recording::Recording;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
@@ -98,7 +100,8 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(nfs::routes())
         .merge(jobs::routes())
         .merge(events::routes())
-        .merge(lists::routes())
+        .merge(alerts::routes())
+        .merge(channels::routes())
         .merge(history::routes())
         .merge(live::routes())
         .merge(search::routes())
@@ -122,6 +125,8 @@ fn router() -> Router<ArrayHandle> {
 pub(crate) struct Surroundings {
     /// Users, tokens and sign-ins.
     pub gate: Arc<Gate>,
+    /// Notification of alerts.
+    pub desk: Arc<Desk>,
     /// The audit.
     pub audit: Audit,
     /// The history.
@@ -137,9 +142,17 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Opens what is in a state directory, without a history.
     pub(crate) fn of(state_dir: &Path, goes_on_without_audit: bool) -> Self {
-        let (gate, audit) = (Arc::new(Gate::open(state_dir)), Audit::of(state_dir));
-        let places = Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() });
-        Self { gate, audit, recording: Recording::off(), trouble: Arc::default(), goes_on_without_audit, places }
+        let store = ManagementStore::open(state_dir).map_err(|error| Unavailable(format!("{error:#}")));
+        let (gate, desk) = (Arc::new(Gate::open(state_dir, &store)), Arc::new(Desk::open(&store)));
+        Self {
+            gate,
+            desk,
+            audit: Audit::of(state_dir),
+            recording: Recording::off(),
+            trouble: Arc::default(),
+            goes_on_without_audit,
+            places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
+        }
     }
 
     /// Adds the places that an examination looks at.
@@ -161,9 +174,10 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, audit, recording, trouble, goes_on_without_audit, places } = surroundings;
+    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places } = surroundings;
     let resources = router();
-    let reader = resources.clone().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
+    let reader = resources.clone().with_state(array.clone());
+    let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,
@@ -178,6 +192,7 @@ pub(crate) fn guarded(
     finish(router, array)
         .layer(Extension(streams))
         .layer(Extension(gate))
+        .layer(Extension(desk))
         .layer(Extension(audit))
         .layer(Extension(recording))
         .layer(Extension(recorder))

@@ -13,13 +13,17 @@ mod doctor;
 mod http;
 mod lifecycle;
 mod logging;
+mod management_store;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod metrics;
 mod network;
+mod notices;
 mod notify;
 mod people;
 mod recording;
+mod report;
+mod severity;
 mod state_dir;
 mod tls;
 

@@ -27,6 +27,9 @@ use tokio::sync::oneshot;
 /// Time between two records of the last uses of tokens and sign-ins.
 const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Longest wait for the end of notification when the array stops.
+const NOTICES_END: Duration = Duration::from_secs(10);
+
 /// Runs an array until SIGTERM, SIGINT or SIGHUP. A second signal stops it at once.
 ///
 /// Prints one line to standard output once the portals and the administrative socket accept
@@ -132,6 +135,9 @@ async fn supervise(
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
+    let (stop_notices, notices_stopped) = oneshot::channel::<()>();
+    let notices_end = async { drop(notices_stopped.await) };
+    let notices = tokio::spawn(crate::notices::run(Arc::clone(&surroundings.desk), array.clone(), notices_end));
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
@@ -144,6 +150,8 @@ async fn supervise(
     let _ended_already = stop_recording.send(());
     let _ended = recorded.await;
     tidying.abort();
+    let _ended_already = stop_notices.send(());
+    let _late = tokio::time::timeout(NOTICES_END, notices).await;
     surroundings.gate.tidy().await;
     let _reactor_gone = shutdown.send(());
     drop(array);

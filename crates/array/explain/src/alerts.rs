@@ -85,6 +85,19 @@ pub(crate) const ENTRIES: &[Entry] = &[
             Run("windlass pool repair FILE --dry-run"),
         ],
     ),
+    of(
+        "notification-failing",
+        "A channel could not be told of an alert in three tries.",
+        &[
+            "The mail server, the receiver of the webhook or of syslog is down, or refuses.",
+            "A wrong password or certificate.",
+        ],
+        &[
+            Do("See what the peer said, correct the channel, and test it:"),
+            Run("windlass channel list"),
+            Run("windlass channel test CHANNEL"),
+        ],
+    ),
     of("pool-full", "The pool is full: writes that need new space fail, except where space is promised.", &[], FREE),
     of(
         "pool-full-soon",

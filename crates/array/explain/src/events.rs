@@ -61,6 +61,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["The client was switched off, or the network failed."],
         &[Do("If a virtual machine ran there: make sure that it has ended before it is started elsewhere.")],
     ),
+    of("notification-failing", "A channel could not be told of an alert.", &[], ALERT),
     told("pool-changed", "The pool has other settings."),
     of("pool-full", "The pool became full.", &[], ALERT),
     of("pool-full-soon", "The forecast says that the pool is full within two weeks.", &[], ALERT),

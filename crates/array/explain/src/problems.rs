@@ -335,6 +335,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Run("windlass volume set VOLUME --reserve thick")],
     ),
+    of(
+        "notification-unavailable",
+        "Channels cannot be read or stored. Hosts are served.",
+        &["The file system of the state directory is full or has failed."],
+        &[Do("Repair management.redb in the state directory or delete it, and restart the array.")],
+    ),
     of("outside-scope", "The token is limited to other objects or operations.", &[], TOKEN),
     of(
         "over-commitment",
@@ -403,6 +409,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The volume is being sanitized, and has snapshots, which would keep its data.",
         &[],
         &[Run("windlass volume delete VOLUME --with-snapshots --now")],
+    ),
+    of(
+        "secret-needed",
+        "A change of where a channel sends needs its secret anew, so that the secret is not sent to a stranger.",
+        &[],
+        &[Do("Give the password or secret with the change.")],
     ),
     of(
         "set-up",

@@ -25,6 +25,7 @@ pub use delays::Delays;
 pub use digest::Digest;
 pub use error::{Class, IdentityError, Noun};
 pub use glob::Glob;
+pub use name::{is_name, same as same_name};
 pub use password::{PasswordFault, PasswordHash, SALT_BYTES};
 pub use people::{BOOTSTRAP, Change, NewSignIn, NewToken, NewUser, People, Settings, UserSet};
 pub use role::Role;

@@ -1,24 +1,25 @@
-//! Names of users and tokens.
+//! Names of users and tokens, and of other objects of the management plane.
 
 use crate::error::IdentityError;
 
 /// Longest name in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 63;
 
-/// Checks the name of a user or token: 1 to 63 letters, digits, `.`, `_`, `-` and `@`, of which the
-/// first is a letter or digit.
-pub(crate) fn check(name: &str) -> Result<(), IdentityError> {
+/// True for a name: 1 to 63 letters, digits, `.`, `_`, `-` and `@`, of which the first is a letter or digit.
+pub fn is_name(text: &str) -> bool {
     let is_possible = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if name.len() <= MAX_NAME_BYTES && begins_well && name.chars().all(is_possible) {
-        Ok(())
-    } else {
-        Err(IdentityError::InvalidName { name: name.chars().take(MAX_NAME_BYTES).collect() })
-    }
+    let begins_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+    text.len() <= MAX_NAME_BYTES && begins_well && text.chars().all(is_possible)
 }
 
-/// True if two names are those of one user: their case does not count.
-pub(crate) fn same(one: &str, other: &str) -> bool {
+/// Checks the name of a user or token.
+pub(crate) fn check(name: &str) -> Result<(), IdentityError> {
+    let fault = || IdentityError::InvalidName { name: name.chars().take(MAX_NAME_BYTES).collect() };
+    if is_name(name) { Ok(()) } else { Err(fault()) }
+}
+
+/// True if two names are those of one object: their case does not count.
+pub fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 

@@ -2,6 +2,7 @@
 //! with an array in memory.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod channels;
 mod people;
 mod shares;
 
@@ -597,8 +598,8 @@ fn what_a_scrub_finds_is_named() {
     let alerts = array.run(&["alert", "list"]);
     assert_eq!(
         alerts.out,
-        "SEVERITY  ALERT       SUBJECT  MESSAGE\n\
-         critical  bad-blocks  p0       2 blocks of 4 KiB cannot be read\n"
+        "SEVERITY  ALERT       SUBJECT  MESSAGE                           ACKNOWLEDGED  TOLD\n\
+         critical  bad-blocks  p0       2 blocks of 4 KiB cannot be read  –             –\n"
     );
     assert!(array.ok(&["status"]).contains("alert    critical · p0: 2 blocks of 4 KiB cannot be read\n"));
     assert!(array.ok(&["pool", "show"]).ends_with("  bad  bad-1  LBA 8 to 23\n"));

@@ -10,10 +10,14 @@ use crate::catalog::DynCatalog;
 use crate::environment::Environment;
 use crate::error::ControlError;
 use crate::record::{Document, load};
+pub(crate) mod note;
+mod notes;
 mod requests;
 pub(crate) mod view;
 mod watch;
 
+pub use note::{AlertAcknowledged, AlertNote, AlertNoteTable, AlertTold, ToldState};
+pub use notes::AlertNotesSet;
 pub use requests::{AlertList, EventList};
 pub use view::{AlertView, EventFilter};
 

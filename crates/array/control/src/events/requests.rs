@@ -132,6 +132,7 @@ impl Control {
                 since: check.finished,
                 message: format!("the last check has {} findings", check.count),
                 help: "the pool lists them; to check further, stop the array and check the pool",
+                note: None,
             });
         }
         if self.catalog().space().full_below {
@@ -142,6 +143,7 @@ impl Control {
                 since: self.events().full_below_since.get().unwrap_or(self.started()),
                 message: BELOW_FULL.to_owned(),
                 help: BELOW_FULL_HELP,
+                note: None,
             });
         }
         if let Some(reason) = self.live().pool_stopped() {
@@ -152,6 +154,7 @@ impl Control {
                 since: self.started(),
                 message: reason,
                 help: "repair the medium and restart the array; acknowledged data is safe",
+                note: None,
             });
         }
         debug_assert!(
@@ -159,6 +162,9 @@ impl Control {
             "an alert is not explained: {alerts:?}"
         );
         alerts.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
+        for alert in &mut alerts {
+            alert.note = self.alert_notes().of(alert.code, &alert.subject);
+        }
         alerts
     }
 }

@@ -1,7 +1,9 @@
 //! Filters of events, and alerts as administrators see them.
 
 use super::{Event, Severity};
+use crate::events::note::AlertNote;
 use jiff::Timestamp;
+use std::sync::Arc;
 
 /// Filter of events; an event must match every field that is set.
 #[derive(Clone, Debug, Default)]
@@ -47,4 +49,6 @@ pub struct AlertView {
     pub message: String,
     /// Advice for the administrator.
     pub help: &'static str,
+    /// What the management plane knows of it; absent: nothing.
+    pub note: Option<Arc<AlertNote>>,
 }

@@ -113,6 +113,7 @@ impl Integrity {
             since: self.since.get().unwrap_or(Timestamp::UNIX_EPOCH),
             message,
             help,
+            note: None,
         };
         let blocks = match self.bad_blocks() {
             0 => None,

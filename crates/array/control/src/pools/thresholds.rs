@@ -309,6 +309,7 @@ impl Control {
                         since,
                         message: format!("{share} % of the pool is used or promised"),
                         help: "delete volumes or snapshots, unmap in the hosts, or grow the pool",
+                        note: None,
                     }
                 }
                 Mark::PoolFull => AlertView {
@@ -318,6 +319,7 @@ impl Control {
                     since,
                     message: "writes that need new space fail".to_owned(),
                     help: "delete volumes or snapshots, unmap in the hosts, or grow the pool",
+                    note: None,
                 },
                 Mark::Volume(volume) => {
                     let volume = directory.volume_by_id(volume)?;
@@ -330,6 +332,7 @@ impl Control {
                         since,
                         message: format!("{share} % of the volume is mapped"),
                         help: "unmap in the hosts, or grow the volume",
+                        note: None,
                     }
                 }
                 Mark::Share(share) => {
@@ -344,6 +347,7 @@ impl Control {
                         since,
                         message: format!("{percent} % of the quota of the share is used or promised"),
                         help: "delete files, or raise the quota",
+                        note: None,
                     }
                 }
             })

@@ -82,6 +82,7 @@ impl Control {
             since: self.started(),
             message: unrecorded(listen),
             help: HELP,
+            note: None,
         };
         self.unrecorded_portals().into_iter().map(alert).collect()
     }

@@ -122,6 +122,7 @@ impl Control {
                 subject,
                 since: self.started(),
                 help: "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume",
+                note: None,
             })
         };
         operations.into_iter().filter(|(_, record)| record.failed).filter_map(alert).collect()

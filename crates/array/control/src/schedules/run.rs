@@ -260,6 +260,7 @@ impl Control {
                     since: schedule.next,
                     message: format!("schedule {} is due since {:.0}", schedule.name, schedule.next),
                     help: "see the other alerts for what keeps snapshots from being taken",
+                    note: None,
                 });
             }
             if let Some(last) = schedule.last.as_ref().filter(|last| last.skipped > 0) {
@@ -271,6 +272,7 @@ impl Control {
                     since: last.started,
                     message: format!("its last run took no snapshot of {} members: {reason}", last.skipped),
                     help: "make room, and run the schedule",
+                    note: None,
                 });
             }
         }

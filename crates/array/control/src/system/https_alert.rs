@@ -26,6 +26,7 @@ impl Control {
             since: self.started(),
             message: message(fault),
             help: fault.help,
+            note: None,
         };
         self.https_fault().map(alert)
     }

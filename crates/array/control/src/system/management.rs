@@ -1,5 +1,5 @@
-//! Conditions that the management plane finds: refused sign-ins, files of the state directory that cannot be used, and
-//! a forecast.
+//! Conditions that the management plane finds: refused sign-ins, files of the state directory that cannot be used,
+//! a forecast, and channels that cannot be told of alerts.
 
 use crate::events::Severity;
 use crate::events::view::AlertView;
@@ -22,6 +22,8 @@ pub enum ManagementCondition {
     HistoryUnreadable,
     /// A pool is full within two weeks, if it goes on growing as it did.
     PoolFullSoon,
+    /// A channel could not be told of an alert in three tries.
+    NotificationFailing,
 }
 
 impl ManagementCondition {
@@ -34,6 +36,7 @@ impl ManagementCondition {
             Self::HistoryNotWritten => "history-not-written",
             Self::HistoryUnreadable => "history-unreadable",
             Self::PoolFullSoon => "pool-full-soon",
+            Self::NotificationFailing => "notification-failing",
         }
     }
 
@@ -44,6 +47,7 @@ impl ManagementCondition {
             Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
             Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",
             Self::HistoryUnreadable => "delete the file that was moved aside once nobody needs it",
+            Self::NotificationFailing => "correct the channel or its peer, and test it",
         }
     }
 }
@@ -71,6 +75,7 @@ impl Management {
             since: *since,
             message: message.clone(),
             help: condition.help(),
+            note: None,
         };
         self.0.borrow().iter().map(alert).collect()
     }

@@ -2,6 +2,8 @@
 
 use super::Array;
 use crate::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[test]
 fn a_condition_has_an_event_each_time_and_one_alert_while_it_holds() {
@@ -25,4 +27,23 @@ fn a_condition_has_an_event_each_time_and_one_alert_while_it_holds() {
     let list = EventList { since: None, filter: EventFilter { code, ..EventFilter::default() }, limit: 10 };
     let messages: Vec<String> = array.run(list).unwrap().into_iter().map(|event| event.message).collect();
     assert_eq!(messages, ["one", "two"]);
+}
+
+/// The alert appears while it is marked, and afterwards without.
+#[test]
+fn alerts_carry_what_the_management_plane_knows_of_them() {
+    let array = Array::new();
+    let alert = Some("the channel ops cannot be told".to_owned());
+    let report = ManagementReport { condition: ManagementCondition::NotificationFailing, event: None, alert };
+    array.run(report).unwrap();
+    let (channel, detail, time) = ("ops".to_owned(), "250 ok".to_owned(), jiff::Timestamp::UNIX_EPOCH);
+    let told = AlertTold { channel, time, state: ToldState::Sent, detail };
+    let note = AlertNote { told: vec![told], acknowledged: None };
+    let key = |subject: &str| ("notification-failing".to_owned(), subject.to_owned());
+    let notes = [(key("array"), Arc::new(note.clone())), (key("other"), Arc::default())];
+    array.run(AlertNotesSet { notes: BTreeMap::from(notes) }).unwrap();
+    let note_of = || array.run(AlertList).unwrap()[0].note.clone();
+    assert_eq!(note_of().as_deref(), Some(&note));
+    array.run(AlertNotesSet { notes: BTreeMap::new() }).unwrap();
+    assert_eq!(note_of(), None);
 }

@@ -90,6 +90,7 @@ impl Control {
             since: self.started(),
             message: format!("locks of snapshots go by {trusted:.0}: the clock is ahead of the time that has passed"),
             help: "locks end later by the difference; time for which the array was off does not count",
+            note: None,
         })
     }
 }

@@ -51,6 +51,38 @@ pub(super) fn old_tokens(evidence: &Evidence) -> Result<String, Finding> {
     }
 }
 
+pub(super) fn notification(evidence: &Evidence) -> Result<String, Finding> {
+    let enabled: Vec<_> = evidence.channels.iter().filter(|channel| channel.enabled).collect();
+    let Some(first) = enabled.first() else {
+        return Err(warning(
+            "nobody is told of alerts",
+            "windlass channel create  has e-mail, webhook and syslog; then  windlass channel test NAME",
+        ));
+    };
+    let of = |is: fn(&api::Channel) -> bool| {
+        enabled.iter().filter(move |channel| is(channel)).map(|channel| channel.name.as_str())
+    };
+    if enabled.iter().all(|channel| channel.failing) {
+        return Err(fail(
+            format!("no channel works: {}", names(of(|channel| channel.failing))),
+            format!("windlass channel test {}  says what its peer answers", first.name),
+        ));
+    }
+    if let Some(failing) = of(|channel| channel.failing).next() {
+        return Err(warning(
+            format!("does not work: {}", names(of(|channel| channel.failing))),
+            format!("windlass channel test {failing}  says what its peer answers"),
+        ));
+    }
+    if let Some(untried) = of(|channel| channel.last.is_none()).next() {
+        return Err(warning(
+            format!("never tried: {}", names(of(|channel| channel.last.is_none()))),
+            format!("windlass channel test {untried}"),
+        ));
+    }
+    Ok(format!("{} of alerts", count(enabled.len(), "channel")))
+}
+
 pub(super) fn certificate(evidence: &Evidence) -> Result<String, Finding> {
     let Some(ends) = evidence.machine.certificate_ends else {
         return Ok("REST over TLS is not configured, or its alert says more".to_owned());

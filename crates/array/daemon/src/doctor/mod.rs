@@ -9,7 +9,7 @@ mod pool;
 
 pub(crate) use machine::{Machine, Places};
 
-use api::{Access, Account, CheckState, Examined, Host, Schedule, Session, Status, Token};
+use api::{Access, Account, Channel, CheckState, Examined, Host, Schedule, Session, Status, Token};
 use jiff::Timestamp;
 
 /// What the checks look at.
@@ -23,6 +23,7 @@ pub(crate) struct Evidence {
     pub schedules: Vec<Schedule>,
     pub users: Vec<Account>,
     pub tokens: Vec<Token>,
+    pub channels: Vec<Channel>,
 }
 
 /// A check: its name, and the function that makes it.
@@ -46,6 +47,7 @@ const CHECKS: &[Check] = &[
     ("administrator", management::administrator),
     ("bootstrap-token", management::bootstrap_token),
     ("old-tokens", management::old_tokens),
+    ("notification", management::notification),
     ("certificate", management::certificate),
     ("state-directory", machine::state_directory),
     ("private-files", machine::private_files),

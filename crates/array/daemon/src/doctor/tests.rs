@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
+const ID: &str = "01900000-0000-7000-8000-000000000009";
 const NOW: i64 = 1_800_000_000;
 
 fn at(days_ago: i64) -> Timestamp {
@@ -82,6 +83,14 @@ fn token(name: &str, used: i64) -> Value {
     })
 }
 
+fn channel(name: &str, failing: bool, is_tried: bool) -> Value {
+    let last = is_tried.then(|| json!({ "time": at(1), "outcome": "sent", "detail": "" }));
+    json!({
+        "id": ID, "name": name, "enabled": true, "min_severity": "warning", "codes": [], "failing": failing,
+        "settings": { "kind": "syslog", "server": "192.0.2.1" }, "waiting": 0, "last": last, "created": at(9),
+    })
+}
+
 /// An array with which all is well.
 fn healthy() -> Evidence {
     let first = "192.0.2.1:3260";
@@ -110,6 +119,7 @@ fn healthy() -> Evidence {
         schedules: vec![of(schedule(2, 0))],
         users: vec![of(user("admin", false))],
         tokens: vec![of(token("csi", 1))],
+        channels: vec![of(channel("ops", false, true))],
     }
 }
 
@@ -134,7 +144,7 @@ fn nothing_is_found_with_an_array_in_order() {
 #[test]
 fn each_check_finds_what_it_is_for() {
     type Spoil = fn(&mut Evidence);
-    let alert = |severity: &str| json!({ "code": "pool-full", "severity": severity, "subject": "p0", "since": at(0), "message": "", "help": "" });
+    let alert = |severity: &str| json!({ "id": ID, "code": "pool-full", "severity": severity, "subject": "p0", "since": at(0), "message": "", "help": "" });
     let warning_alert: api::Alert = of(alert("warning"));
     assert_eq!(warning_alert.severity, api::Severity::Warning);
     let cases: &[(&str, CheckState, Spoil)] = &[
@@ -142,11 +152,11 @@ fn each_check_finds_what_it_is_for() {
         ("pool", Fail, |evidence| with_pool(evidence, "state", json!("damaged"))),
         ("alerts", Warning, |evidence| {
             evidence.status.alerts = vec![of(json!({
-            "code": "c", "severity": "warning", "subject": "p0", "since": at(0), "message": "", "help": "" }))]
+            "id": ID, "code": "c", "severity": "warning", "subject": "p0", "since": at(0), "message": "", "help": "" }))]
         }),
         ("alerts", Fail, |evidence| {
             evidence.status.alerts = vec![of(json!({
-            "code": "c", "severity": "critical", "subject": "p0", "since": at(0), "message": "", "help": "" }))]
+            "id": ID, "code": "c", "severity": "critical", "subject": "p0", "since": at(0), "message": "", "help": "" }))]
         }),
         ("space", Warning, |evidence| with_pool(evidence, "used_bytes", json!(700_u64 << 20))),
         ("space", Fail, |evidence| with_pool(evidence, "used_bytes", json!(850_u64 << 20))),
@@ -176,6 +186,10 @@ fn each_check_finds_what_it_is_for() {
         ("administrator", Warning, |evidence| evidence.users = vec![of(user("operator", false))]),
         ("bootstrap-token", Warning, |evidence| evidence.tokens.push(of(token("bootstrap", 1)))),
         ("old-tokens", Warning, |evidence| evidence.tokens = vec![of(token("csi", 91))]),
+        ("notification", Warning, |evidence| evidence.channels.clear()),
+        ("notification", Warning, |evidence| evidence.channels.push(of(channel("siem", true, true)))),
+        ("notification", Warning, |evidence| evidence.channels.push(of(channel("siem", false, false)))),
+        ("notification", Fail, |evidence| evidence.channels = vec![of(channel("ops", true, true))]),
         ("certificate", Warning, |evidence| evidence.machine.certificate_ends = Some(at(-29))),
         ("certificate", Fail, |evidence| evidence.machine.certificate_ends = Some(at(-6))),
         ("certificate", Fail, |evidence| evidence.machine.certificate_ends = Some(at(1))),

@@ -9,11 +9,13 @@ mod shares;
 mod trash;
 mod volumes;
 
+use crate::severity::severity;
 use api::{
-    Access, AccessState, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast, ForecastSlope,
-    GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool,
-    PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
-    SanitizeReport, ScrubReport, Session, Severity, Squash, StateOrigin, Status, Warning,
+    Access, AccessState, Acknowledgement, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast,
+    ForecastSlope, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, NoticeState,
+    OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType,
+    Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Squash, StateOrigin, Status,
+    Told, Warning,
 };
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, ForecastView, HostView, JobReport, JobView, PoolView,
@@ -23,10 +25,12 @@ use control::{
 pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use history::{history, sample, series_info};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
+use notification::alert_id;
 pub(super) use offload::{offload, offload_sums, refusal};
 use pool::Growth;
 pub(super) use schedules::{schedule, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
+use std::sync::Arc;
 pub(super) use trash::{restored, trash_noun, trashed};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
@@ -87,8 +91,8 @@ same! {
     pub(super) enum volume_has: api::VolumeHas => control::VolumeHas { Alert, NoHost, OpenAccess, Snapshots }
     pub(super) enum share_has: api::ShareHas => control::ShareHas { Alert, NoHost, OpenAccess, Snapshots }
     pub(super) enum host_has: api::HostHas => control::HostHas { Session, NoSession, NoVolume, NoChap }
-    enum severity: control::Severity => Severity { Info, Warning, Critical }
     pub(super) enum wanted_severity: Severity => control::Severity { Info, Warning, Critical }
+    enum notice_state: control::ToldState => NoticeState { Queued, Sent, Failed, Quiet }
     enum state_origin: control::StateOrigin => StateOrigin { None, Explicit, Implicit }
 }
 
@@ -96,6 +100,7 @@ same! {
     struct bad_range: control::BadRange => BadRange { volume, in_volume, snapshots, lba, blocks }
     struct check_report: CheckRecord => CheckReport { started, finished, objects, pages, blocks, count, findings }
     struct reclaim_report: control::ReclaimReport => ReclaimReport { volumes, scanned_bytes, deallocated_bytes }
+    struct acknowledgement: control::AlertAcknowledged => Acknowledgement { by, time, note, until }
     struct warning: control::Warning => Warning { code, message }
     struct kept: control::KeptBy => KeptBySnapshot { snapshot, unique_bytes }
 }
@@ -149,14 +154,23 @@ pub(super) fn event(event: control::Event) -> Event {
     Event { id, time, severity: severity(how), code, subject, message }
 }
 
+fn told(told: control::AlertTold) -> Told {
+    let control::AlertTold { channel, time, state, detail } = told;
+    Told { channel, time, outcome: notice_state(state), detail }
+}
+
 pub(super) fn alert(view: AlertView) -> Alert {
+    let note = view.note.map(Arc::unwrap_or_clone).unwrap_or_default();
     Alert {
+        id: alert_id(view.code, &view.subject),
         code: view.code.to_owned(),
         severity: severity(view.severity),
         subject: view.subject,
         since: view.since,
         message: view.message,
         help: view.help.to_owned(),
+        acknowledged: note.acknowledged.map(acknowledgement),
+        told: note.told.into_iter().map(told).collect(),
     }
 }
 

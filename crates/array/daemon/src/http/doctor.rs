@@ -2,7 +2,8 @@
 
 use crate::doctor::{Evidence, Machine, Places, examine};
 use crate::http::problem::Fault;
-use crate::http::{convert, people};
+use crate::http::{channels, convert, people};
+use crate::notices::Desk;
 use crate::people::Gate;
 use api::{Examined, List};
 use axum::extract::State;
@@ -36,6 +37,7 @@ pub(super) async fn list(
     State(array): State<ArrayHandle>,
     Extension(Examinations(places)): Extension<Examinations>,
     Extension(gate): Extension<Arc<Gate>>,
+    Extension(desk): Extension<Arc<Desk>>,
     Extension(of_machine): Extension<Arc<Places>>,
 ) -> Result<Json<List<Examined>>, Fault> {
     let _place = places.acquire().await;
@@ -49,6 +51,8 @@ pub(super) async fn list(
         schedules: all(&array, control::ScheduleList, convert::schedule).await?,
         users: gate.see(|people| people.users().into_iter().map(people::account).collect()),
         tokens: gate.see(|people| people.tokens().into_iter().map(people::token).collect()),
+        channels: desk
+            .see(|notices| notices.channels().iter().map(|record| channels::shown(notices, record)).collect()),
         machine: looking.await.map_err(|error| ControlError::Damaged { reason: error.to_string() })?,
     };
     Ok(Json(List::whole(examine(&evidence))))

@@ -65,10 +65,18 @@ const OPERATIONS: &[Operation] = &[
     row("access_list", Viewer, Volumes::Query),
     row("access_revoke", Operator, PATH),
     row("access_revoke_all", Operator, PATH),
+    row("alert_acknowledge", Operator, Volumes::Others),
     row("alert_list", Viewer, Volumes::Others),
+    row("alert_unacknowledge", Operator, Volumes::Others),
     row("audit_list", Admin, Volumes::Others),
     row("audit_verify", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
+    row("channel_create", Admin, Volumes::Others),
+    row("channel_delete", Admin, Volumes::Others),
+    row("channel_list", Admin, Volumes::Others),
+    row("channel_set", Admin, Volumes::Others),
+    row("channel_show", Admin, Volumes::Others),
+    row("channel_test", Admin, Volumes::Others),
     row("code_list", Viewer, Volumes::None),
     row("code_show", Viewer, Volumes::None),
     row("doctor_list", Operator, Volumes::Others),
@@ -243,7 +251,7 @@ mod tests {
     #[test]
     fn rights_are_given_by_admins() {
         for operation in OPERATIONS {
-            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code"];
+            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code", "channel_"];
             if is_of_people.iter().any(|start| operation.name.starts_with(start)) {
                 let special = ["signin_begin", "signin_end", "signin_show"].contains(&operation.name);
                 assert!(special || operation.role() == "admin", "{}", operation.name);

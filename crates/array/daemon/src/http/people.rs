@@ -3,8 +3,8 @@
 
 use crate::audit::{Audit, Author, Intent, Outcome, Target};
 use crate::http::problem::{Fault, Refusal};
-use crate::http::report::report;
 use crate::people::{Gate, NotChanged, NotSignedIn, Report, Unavailable};
+use crate::report::report;
 use api::{Account, Token, TokenScopes};
 use control::ManagementCondition::SignInFailed;
 use reactor::ArrayHandle;

@@ -9,6 +9,7 @@ use api::{Problem, User};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{Class, ControlError, Space};
+use notification::ChannelError;
 use refusal::Parts;
 
 /// Reason why a request was not executed.
@@ -55,6 +56,12 @@ pub(super) enum Fault {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<ChannelError> for Fault {
+    fn from(error: ChannelError) -> Self {
+        Self::Refused(Refusal::Notification(error))
     }
 }
 

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use control::{ControlError, Deleted, Guarded, Read, Request, Tagged, Target};
 use reactor::ArrayHandle;
 use serde::Serialize;
+use uuid::Uuid;
 
 /// Condition of a change: the tags of the object that the client knows. Absent, or `*`: whatever
 /// the object is.
@@ -35,6 +36,18 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
         }
         let has_condition = parts.headers.contains_key(header::IF_MATCH);
         Ok(Self(has_condition.then_some(tags)))
+    }
+}
+
+impl IfMatch {
+    /// Checks the condition for an object of the management plane. `present`: the object, with this id and tag.
+    pub(super) fn check(&self, id: Uuid, tag: &str, present: &impl Serialize) -> Result<(), Fault> {
+        if self.0.as_ref().is_none_or(|tags| tags.iter().any(|of| of == tag)) {
+            return Ok(());
+        }
+        let error = Box::new(ControlError::ChangedMeanwhile { id });
+        let present = Box::new(serde_json::to_value(present).unwrap_or_default());
+        Err(Fault::Outdated { error, present })
     }
 }
 
@@ -112,7 +125,7 @@ async fn with_present<P: Read, T: Serialize>(
     }
 }
 
-fn tagged(body: impl IntoResponse, tag: Option<&String>) -> Response {
+pub(super) fn tagged(body: impl IntoResponse, tag: Option<&String>) -> Response {
     let mut response = body.into_response();
     if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&format!("\"{tag}\"")).ok()) {
         response.headers_mut().insert(header::ETAG, tag);

@@ -7,7 +7,7 @@ mod history;
 mod lists;
 mod live;
 mod metrics;
-mod people;
+pub(crate) mod people;
 mod reads;
 mod revisions;
 mod rights;

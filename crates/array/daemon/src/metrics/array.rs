@@ -136,12 +136,16 @@ impl Array {
     fn attention(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let rows = self.0.jobs.iter().map(|(kind, running)| (vec![("kind", kind.name())], *running));
         gauge(encoder, "jobs_running", "Jobs that run", rows.collect())?;
-        let mut active: BTreeMap<(&str, &str), u64> = ALERTS.into_iter().map(|alert| (alert, 0)).collect();
+        let both = |(code, severity)| [false, true].map(|acknowledged| ((code, severity, acknowledged), 0));
+        let mut active: BTreeMap<(&str, &str, bool), u64> = ALERTS.into_iter().flat_map(both).collect();
         for alert in &self.0.alerts {
-            *active.entry((alert.code, alert.severity.name())).or_default() += 1;
+            let is_acknowledged = alert.note.as_ref().is_some_and(|note| note.acknowledged.is_some());
+            *active.entry((alert.code, alert.severity.name(), is_acknowledged)).or_default() += 1;
         }
-        let rows =
-            active.into_iter().map(|((code, severity), count)| (vec![("alert", code), ("severity", severity)], count));
+        let rows = active.into_iter().map(|((code, severity, is_acknowledged), count)| {
+            let acknowledged = if is_acknowledged { "true" } else { "false" };
+            (vec![("alert", code), ("severity", severity), ("acknowledged", acknowledged)], count)
+        });
         gauge(encoder, "alert_active", "Conditions that need attention", rows.collect())
     }
 }
@@ -184,7 +188,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 23] = [
+const ALERTS: [(&str, &str); 24] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
@@ -194,6 +198,7 @@ const ALERTS: [(&str, &str); 23] = [
     ("history-not-written", "warning"),
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
+    ("notification-failing", "warning"),
     ("pool-full", "critical"),
     ("pool-full-soon", "warning"),
     ("pool-stopped", "critical"),

@@ -6,6 +6,7 @@ use super::failures::{Failures, Report};
 use super::hashing::{Hashing, NoRoom};
 use super::store::Store;
 use super::{bootstrap, setup};
+use crate::management_store::ManagementStore;
 use identity::{
     BOOTSTRAP, Change, Digest, IdentityError, NewSignIn, NewUser, PasswordFault, PasswordHash, People, Role, SetupCode,
     token_text,
@@ -122,10 +123,11 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Opens the store. If it cannot be used, local processes are still served, and nobody else.
-    pub(crate) fn open(state_dir: &Path) -> Self {
+    /// Reads the store. If it cannot be used, local processes are still served, and nobody else.
+    pub(crate) fn open(state_dir: &Path, store: &Result<ManagementStore, Unavailable>) -> Self {
         let mut people = People::default();
-        let store = match Store::open(state_dir) {
+        let opened = store.clone().map_err(|Unavailable(reason)| anyhow::anyhow!("{reason}"));
+        let store = match opened.and_then(Store::open) {
             Ok((store, records)) => {
                 records.into_iter().for_each(|record| people.apply(record));
                 Ok(store)

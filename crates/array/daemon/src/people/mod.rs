@@ -18,4 +18,4 @@ pub(crate) use failures::Report;
 pub(crate) use gate::{Attempt, Denied, Gate, NotChanged, NotSignedIn, Unavailable};
 
 /// Private files of this module, in the state directory.
-pub(crate) const FILES: [&str; 3] = [bootstrap::FILE_NAME, store::FILE_NAME, setup::FILE_NAME];
+pub(crate) const FILES: [&str; 3] = [bootstrap::FILE_NAME, crate::management_store::FILE_NAME, setup::FILE_NAME];

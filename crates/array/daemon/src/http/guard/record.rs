@@ -25,7 +25,9 @@ use tower::ServiceExt;
 /// Text in the place of a secret.
 const SECRET: &str = "(secret)";
 /// Parts of names of fields with secrets.
-const SECRET_FIELDS: [&str; 3] = ["secret", "password", "code"];
+const SECRET_FIELDS: [&str; 2] = ["secret", "password"];
+/// Name of a field with a secret: the set-up code. Other fields have codes that are none.
+const SECRET_FIELD: &str = "code";
 /// Longest text of a value; the rest is cut.
 const MAX_TEXT: usize = 256;
 /// Longest list or object of a value; the rest is cut.
@@ -229,7 +231,7 @@ fn changes(query: &str, content: &Value, present: &Value) -> BTreeMap<String, Ch
 
 /// A value without secrets, and not too long.
 fn shown(field: &str, value: &Value) -> Value {
-    let is_secret = SECRET_FIELDS.iter().any(|part| field.contains(part));
+    let is_secret = field == SECRET_FIELD || SECRET_FIELDS.iter().any(|part| field.contains(part));
     match value {
         Value::Null | Value::Bool(_) => value.clone(),
         _ if is_secret => Value::String(SECRET.to_owned()),
@@ -275,6 +277,7 @@ mod tests {
             "chap": { "user": "u", "secret": "twelve-chars", "mutual": { "secret": ["x"], "generate": true } },
             "present_password": "p",
             "code": 7,
+            "codes": ["pool-full"],
             "text": "x".repeat(1000),
         });
         let present = json!({ "name": "h0", "chap": { "user": "t" } });
@@ -287,6 +290,7 @@ mod tests {
         assert_eq!(recorded["chap"], Change(json!({ "user": "t" }), chap));
         assert_eq!(recorded["present_password"], Change(Value::Null, json!(SECRET)));
         assert_eq!(recorded["code"], Change(Value::Null, json!(SECRET)));
+        assert_eq!(recorded["codes"], Change(Value::Null, json!(["pool-full"])));
         assert_eq!(recorded["text"].1.as_str().map(|text| text.chars().count()), Some(65));
         let text = serde_json::to_string(&recorded).unwrap_or_default();
         assert!(!text.contains("twelve-chars") && !text.contains("\"p\""), "{text}");

@@ -1,6 +1,6 @@
 //! An audit that cannot be written: an event when it begins, and an alert while it lasts.
 
-use crate::http::report::report;
+use crate::report::report;
 use control::ManagementCondition::AuditNotWritten;
 use reactor::ArrayHandle;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,9 @@
-//! Refusals of the guard, of requests about users, tokens and sign-ins, and about files of the management plane.
+//! Refusals of the guard, of requests about users, tokens, sign-ins and channels, and about files of the management
+//! plane.
 
 use axum::http::StatusCode;
 use identity::{Class, IdentityError, Role};
+use notification::ChannelError;
 
 /// Status, code, description and advice of a problem.
 pub(super) type Parts = (StatusCode, &'static str, String, Option<String>);
@@ -38,6 +40,13 @@ pub(in crate::http) enum Refusal {
     TooManySignIns,
     /// A rule about users, tokens and sign-ins.
     Identity(IdentityError),
+    /// A rule about channels and acknowledgements.
+    Notification(ChannelError),
+    /// Channels cannot be read or stored.
+    NotificationUnavailable {
+        /// Description of the problem.
+        reason: String,
+    },
     /// The audit cannot be written, and so nothing may change.
     AuditNotWritten {
         /// Description of the problem.
@@ -93,6 +102,12 @@ impl Refusal {
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-sign-ins", detail, None)
             }
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
+            Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
+            Self::NotificationUnavailable { reason } => {
+                let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());
+                let detail = format!("channels cannot be read or stored: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "notification-unavailable", detail, help)
+            }
             Self::AuditNotWritten { reason } => {
                 let help = "free space in the state directory, or repair it";
                 let detail = format!("nothing may change while the audit cannot be written: {reason}");
@@ -124,5 +139,14 @@ const fn of_identity(class: Class) -> StatusCode {
         Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
         Class::Denied => StatusCode::FORBIDDEN,
         Class::Gone => StatusCode::GONE,
+    }
+}
+
+/// HTTP status of a class of rules about channels.
+const fn of_channel(class: notification::Class) -> StatusCode {
+    match class {
+        notification::Class::NotFound => StatusCode::NOT_FOUND,
+        notification::Class::Conflict => StatusCode::CONFLICT,
+        notification::Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

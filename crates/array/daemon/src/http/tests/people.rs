@@ -4,6 +4,7 @@ use crate::http::cookie;
 use crate::http::peer::Peer;
 use crate::http::{Surroundings, guarded};
 use crate::memory::{TemporaryDirectory, spawn};
+use crate::notices::Desk;
 use crate::people::{Gate, NotSignedIn};
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, header};
@@ -18,54 +19,55 @@ use tower::ServiceExt;
 use uuid::Uuid;
 
 /// Password of every user of these tests.
-pub(super) const PASSWORD: &str = "correct horse battery";
+pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// Management plane of an array in memory.
-pub(super) struct Plane {
-    pub(super) app: Router,
-    pub(super) gate: Arc<Gate>,
-    pub(super) directory: TemporaryDirectory,
+pub(crate) struct Plane {
+    pub(crate) app: Router,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) directory: TemporaryDirectory,
 }
 
 /// Author of requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Author {
+pub(crate) struct Author {
     /// User of a process on the administrative socket.
-    pub(super) uid: Option<u32>,
+    pub(crate) uid: Option<u32>,
     /// Address; 192.0.2.1 if it is not given.
-    pub(super) address: Option<&'static str>,
+    pub(crate) address: Option<&'static str>,
     /// Token.
-    pub(super) token: Option<String>,
+    pub(crate) token: Option<String>,
     /// Cookie of a sign-in.
-    pub(super) cookie: Option<String>,
+    pub(crate) cookie: Option<String>,
     /// Further headers.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 /// Answer to a request.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
 }
 
 impl Answer {
-    pub(super) fn code(&self) -> (u16, &str) {
+    pub(crate) fn code(&self) -> (u16, &str) {
         (self.status, self.body["code"].as_str().unwrap_or_default())
     }
 }
 
 impl Author {
-    pub(super) fn root() -> Self {
+    pub(crate) fn root() -> Self {
         Self { uid: Some(0), ..Self::default() }
     }
 
-    pub(super) fn with_token(token: &str) -> Self {
+    pub(crate) fn with_token(token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..Self::default() }
     }
 
     /// Page of the array in a browser that has signed in.
-    pub(super) fn page(cookie: &str) -> Self {
+    pub(crate) fn page(cookie: &str) -> Self {
         let headers = vec![
             ("origin", "https://192.0.2.9:8443".to_owned()),
             ("sec-fetch-site", "same-origin".to_owned()),
@@ -76,24 +78,24 @@ impl Author {
 }
 
 impl Plane {
-    pub(super) async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::at(TemporaryDirectory::new()).await
     }
 
-    pub(super) async fn at(directory: TemporaryDirectory) -> Self {
+    pub(crate) async fn at(directory: TemporaryDirectory) -> Self {
         let surroundings = Surroundings::of(directory.path(), false);
         surroundings.gate.prepare_https().await.unwrap();
         Self::with(surroundings, directory)
     }
 
-    pub(super) fn with(surroundings: Surroundings, directory: TemporaryDirectory) -> Self {
+    pub(crate) fn with(surroundings: Surroundings, directory: TemporaryDirectory) -> Self {
         let names = Some(vec!["array.example.org".to_owned()]);
-        let gate = Arc::clone(&surroundings.gate);
+        let (gate, desk) = (Arc::clone(&surroundings.gate), Arc::clone(&surroundings.desk));
         let app = guarded(spawn(|_, _, _| {}), Arc::default(), surroundings, names);
-        Self { app, gate, directory }
+        Self { app, gate, desk, directory }
     }
 
-    pub(super) async fn ask(&self, author: &Author, method: &str, path: &str, body: Option<Value>) -> Answer {
+    pub(crate) async fn ask(&self, author: &Author, method: &str, path: &str, body: Option<Value>) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
         if !author.headers.iter().any(|(name, _)| *name == "host") {
             request = request.header(header::HOST, "192.0.2.9:8443");
@@ -120,14 +122,14 @@ impl Plane {
     }
 
     /// Creates a user, who need not change the password.
-    pub(super) async fn user(&self, name: &str, role: &str) {
+    pub(crate) async fn user(&self, name: &str, role: &str) {
         let body = json!({ "name": name, "role": role, "password": PASSWORD, "must_change": false });
         let made = self.ask(&Author::root(), "POST", "/api/v1/users", Some(body)).await;
         assert_eq!(made.status, 201, "{}", made.body);
     }
 
     /// Signs in; returns the cookie.
-    pub(super) async fn sign_in(&self, name: &str) -> String {
+    pub(crate) async fn sign_in(&self, name: &str) -> String {
         let body = json!({ "user": name, "password": PASSWORD });
         let answer = self.ask(&Author::default(), "POST", "/api/v1/sign-in", Some(body)).await;
         assert_eq!(answer.status, 204, "{}", answer.body);
@@ -135,7 +137,7 @@ impl Plane {
     }
 
     /// Creates a token; returns its secret.
-    pub(super) async fn token(&self, name: &str, role: &str, scopes: Value) -> String {
+    pub(crate) async fn token(&self, name: &str, role: &str, scopes: Value) -> String {
         let body = json!({ "name": name, "role": role, "scopes": scopes });
         let made = self.ask(&Author::root(), "POST", "/api/v1/tokens", Some(body)).await;
         assert_eq!(made.status, 201, "{}", made.body);
@@ -451,7 +453,8 @@ async fn a_stream_without_topics_ends_with_its_token() {
     let surroundings = Surroundings::of(directory.path(), false);
     let (gate, array) = (Arc::clone(&surroundings.gate), spawn(|_, _, _| {}));
     tokio::spawn(array.clone().follow());
-    let plane = Plane { app: guarded(array, Arc::default(), surroundings, None), gate, directory };
+    let desk = Arc::clone(&surroundings.desk);
+    let plane = Plane { app: guarded(array, Arc::default(), surroundings, None), gate, desk, directory };
     let secret = plane.token("t", "viewer", json!({})).await;
     let request = Request::builder().uri("/api/v1/live?topics=");
     let request = request.header(header::AUTHORIZATION, format!("Bearer {secret}")).body(Body::empty()).unwrap();

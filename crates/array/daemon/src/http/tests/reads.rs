@@ -51,11 +51,10 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         // Files are in no mirror: the file system of the share looks them up. Neither is what the NFS server knows
         // of its clients and rules, which is listed on demand.
         let of_server = path.starts_with("/api/v1/nfs/") || path == "/api/v1/shares/{share}/hosts/{host}";
-        // Users and the audit are no part of the array.
-        let of_people = operations["get"]["tags"] == json!(["people"]);
-        // An examination looks at people, too.
-        let of_people = of_people || path == "/api/v1/doctor";
-        if operations.get("get").is_none() || path.contains("/files") || of_server || of_people {
+        // Users, channels and the audit are no part of the array. An examination looks at people, too.
+        let of_plane = ["people", "notification"].iter().any(|tag| operations["get"]["tags"] == json!([tag]));
+        let of_plane = of_plane || path == "/api/v1/doctor";
+        if operations.get("get").is_none() || path.contains("/files") || of_server || of_plane {
             continue;
         }
         let group = if path.starts_with("/api/v1/portal-groups") { "1" } else { "g1" };

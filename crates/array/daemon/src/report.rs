@@ -5,7 +5,7 @@ use reactor::ArrayHandle;
 
 /// Tells the array of a condition. `event`: what happened; absent: nothing new. `alert`: what holds; absent: the
 /// alert ends.
-pub(super) async fn report(
+pub(crate) async fn report(
     array: &ArrayHandle,
     condition: ManagementCondition,
     event: Option<String>,
@@ -18,6 +18,7 @@ pub(super) async fn report(
         | ManagementCondition::HistoryNotWritten
         | ManagementCondition::HistoryUnreadable => "the state of the history",
         ManagementCondition::PoolFullSoon => "the forecast of a pool",
+        ManagementCondition::NotificationFailing => "the state of notification",
     };
     if let Err(error) = array.call(ManagementReport { condition, event, alert }).await {
         tracing::warn!(%error, "{what} could not be reported");

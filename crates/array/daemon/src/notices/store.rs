@@ -1,0 +1,56 @@
+//! The store of channels, conditions and messages.
+
+use crate::management_store::{ManagementStore, Record, Records};
+use anyhow::Context;
+use notification::Change;
+use redb::TableDefinition;
+use serde::de::DeserializeOwned;
+
+/// Records by kind and id.
+const RECORDS: Records = TableDefinition::new("notification");
+
+/// Open store.
+#[derive(Clone)]
+pub(super) struct Store(ManagementStore);
+
+impl Store {
+    /// Reads the records.
+    pub(super) fn open(store: ManagementStore) -> anyhow::Result<(Self, Vec<Change>)> {
+        let records = store.read(RECORDS, record)?;
+        Ok((Self(store), records))
+    }
+
+    /// Stores changes in one transaction. They are durable on return. `replaces`: they are all records.
+    pub(super) fn write(&self, changes: &[Change], replaces: bool) -> anyhow::Result<()> {
+        let records = changes.iter().map(stored).collect::<anyhow::Result<Vec<Record>>>()?;
+        self.0.write(RECORDS, &records, replaces)
+    }
+}
+
+fn stored(change: &Change) -> anyhow::Result<Record> {
+    Ok(match change {
+        Change::PutChannel(channel) => (format!("channel/{}", channel.id), Some(serde_json::to_string(channel)?)),
+        Change::RemoveChannel(id) => (format!("channel/{id}"), None),
+        Change::PutCondition(condition) => {
+            (format!("condition/{}", condition.id), Some(serde_json::to_string(condition)?))
+        }
+        Change::RemoveCondition(id) => (format!("condition/{id}"), None),
+        Change::PutDelivery(delivery) => {
+            (format!("delivery/{}", delivery.id()), Some(serde_json::to_string(delivery)?))
+        }
+        Change::RemoveDelivery(id) => (format!("delivery/{id}"), None),
+    })
+}
+
+/// Record of a key.
+fn record(key: &str, value: &str) -> anyhow::Result<Change> {
+    fn parse<T: DeserializeOwned>(key: &str, value: &str) -> anyhow::Result<T> {
+        serde_json::from_str(value).with_context(|| format!("the record {key} cannot be read"))
+    }
+    match key.split('/').next() {
+        Some("channel") => Ok(Change::PutChannel(parse(key, value)?)),
+        Some("condition") => Ok(Change::PutCondition(parse(key, value)?)),
+        Some("delivery") => Ok(Change::PutDelivery(parse(key, value)?)),
+        _ => anyhow::bail!("the record {key} is of an unknown kind"),
+    }
+}

@@ -1,0 +1,12 @@
+//! Severities of the array in the words of the interface.
+
+use api::Severity;
+
+/// Severity as the interface has it.
+pub(crate) const fn severity(of: control::Severity) -> Severity {
+    match of {
+        control::Severity::Info => Severity::Info,
+        control::Severity::Warning => Severity::Warning,
+        control::Severity::Critical => Severity::Critical,
+    }
+}
