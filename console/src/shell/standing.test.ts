@@ -4,6 +4,7 @@ import { isHere, PLACES } from "./places";
 import { standing } from "./standing";
 
 const alert = (severity: Severity, message: string): Alert => ({
+  id: "",
   severity,
   message,
   code: "c",

@@ -13,6 +13,7 @@ import { Shown } from "../../parts/state";
 import { duration } from "../../parts/time";
 import { unless } from "../../session";
 import { keys, setKeys, setTheme, type Theme, theme } from "../../shell/preferences";
+import { Channels } from "./channels";
 import { Examination } from "./examination";
 
 const THEMES: { value: Theme; label: string }[] = [
@@ -34,6 +35,9 @@ export default function Settings(): JSX.Element {
         <Shown of={status}>{(present) => <ArrayCard status={present()} />}</Shown>
         <Show when={unless("operator") === undefined}>
           <Examination />
+        </Show>
+        <Show when={unless("admin") === undefined}>
+          <Channels />
         </Show>
         <section class="card">
           <h2>This browser</h2>

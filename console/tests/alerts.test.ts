@@ -1,0 +1,60 @@
+// Alerts: who looks after them, and channels that are told of them.
+
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TestArray } from "./array";
+import { program, TestBrowser } from "./browser";
+
+const array = new TestArray(program);
+const browser = new TestBrowser(array);
+const receiver = createSocket("udp4");
+let page: Page;
+
+beforeAll(async () => {
+  await array.start();
+  await browser.start();
+  receiver.bind(0, "127.0.0.1");
+  await once(receiver, "listening");
+  page = await browser.open({ width: 1280, height: 900, colorScheme: "light", signedIn: true });
+});
+
+afterAll(async () => {
+  receiver.close();
+  await browser.close();
+  await array.remove();
+});
+
+test("a channel is tested, and its peer gets the message", async () => {
+  await page.goto(`${array.url}/settings`);
+  await page.getByText("Nobody is told of alerts.").waitFor();
+  const peer = ["--host", "127.0.0.1", "--port", String(receiver.address().port), "--transport", "udp"];
+  const made = await array.run("channel", "create", "syslog", "siem", ...peer, "-q");
+  expect(made.status, made.output).toBe(0);
+  await page.goto(`${array.url}/settings`);
+  await page.getByText("never used").waitFor();
+  const received = once(receiver, "message");
+  await page.getByRole("button", { name: "Test…" }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByText("The peer has taken it").waitFor();
+  expect(String((await received)[0])).toContain("windlass");
+  await page.locator("dialog footer").getByRole("button").last().click();
+});
+
+test("an alert is acknowledged with a note, and the acknowledgement taken back", async () => {
+  expect((await array.run("pool", "set", "p0", "--warn", "1", "-q")).status).toBe(0);
+  await page.goto(`${array.url}/activity/alerts`);
+  await page.getByText("% of the pool is used or promised").waitFor();
+  await page.getByRole("button", { name: "Acknowledge…" }).click();
+  await page.locator("dialog").getByLabel("Note").fill("a disk is ordered");
+  await page.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  await page.getByText("acknowledged by bootstrap").waitFor();
+  await page.getByText("a disk is ordered").waitFor();
+  const listed = await array.run("alert", "list", "-o", "json");
+  expect(listed.output).toContain("a disk is ordered");
+  await page.getByRole("button", { name: "Take back…" }).click();
+  await page.getByRole("button", { name: "Take back", exact: true }).click();
+  await page.getByRole("button", { name: "Acknowledge…" }).waitFor();
+  expect(browser.complaints).toEqual([]);
+});
