@@ -37,9 +37,18 @@ export default function Codes(): JSX.Element {
   const params = useParams<{ code?: string }>();
   return (
     <Show when={params.code} keyed fallback={<All />}>
-      {(code) => <One code={decodeURIComponent(code)} />}
+      {(code) => <One code={decoded(code)} />}
     </Show>
   );
+}
+
+/** A part of an address as it was before it was encoded; whoever types one may write a percent sign. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function One(props: { code: string }): JSX.Element {
@@ -82,7 +91,13 @@ function All(): JSX.Element {
       <Head
         title="Codes"
         about="What the codes of errors, refusals, alerts, events, exit statuses and sense data mean"
-        same={[{ what: "list the codes", windlass: "windlass explain --list", path: "/api/v1/codes" }]}
+        same={[
+          {
+            what: "list the codes",
+            windlass: windlass("explain", "--list", ...(search.kind ? [search.kind] : [])),
+            path: withQuery("/api/v1/codes", { kind: search.kind }),
+          },
+        ]}
       />
       <div class="filters">
         <input

@@ -11,7 +11,7 @@ pub enum CheckState {
     Ok,
     /// Works, and should be mended.
     Warning,
-    /// Hosts are, or will soon be, without their storage, or anybody can reach it.
+    /// Hosts or administrators are, or will soon be, without what they need.
     Fail,
 }
 

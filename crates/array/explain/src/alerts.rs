@@ -15,7 +15,7 @@ const FREE: &[crate::Step] = &[
 pub(crate) const ENTRIES: &[Entry] = &[
     of(
         "audit-not-written",
-        "The audit cannot be written, and so nothing can be changed. Hosts are served.",
+        "The audit cannot be written, and so nothing can be changed, unless [audit] on_failure is continue. Hosts are served.",
         &["The file system of the state directory is full or read-only.", "The audit's chain does not verify."],
         &[Do("Free space in the state directory, or repair it. Then verify the audit:"), Run("windlass audit verify")],
     ),
@@ -71,7 +71,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of(
         "https-not-served",
         "REST and console over TLS are not served at their address. Hosts, and the command line on this machine, are served.",
-        &["Another program has the port.", "The certificate or its key cannot be read or has expired."],
+        &["The certificate or its key is missing or cannot be read, or they do not belong together."],
         &[Do("Mend what the alert names, and restart the array.")],
     ),
     of(

@@ -39,7 +39,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of(
         "5",
         "Denied: the array or the operating system does not allow it. Nothing was changed.",
-        &["Not root and no token.", "The role of the token or user does not suffice.", "Wrong CHAP name or secret."],
+        &[
+            "Not root and no token.",
+            "The role of the token or user does not suffice.",
+            "Wrong CHAP name or secret.",
+            "Too many wrong tokens, sign-ins or streams.",
+        ],
         &[
             Do("Run it as root, or name a token with the role that the error says:"),
             Run("windlass --token-file FILE status"),
@@ -48,8 +53,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of("6", "No space. Nothing was changed.", &[], &[Run("windlass pool show POOL")]),
     of(
         "7",
-        "Unreachable: the array, or a server that the command names, does not answer.",
-        &["The array is not running.", "A wrong address, or a firewall between."],
+        "Unavailable: the array, or a server that the command names, does not answer, or cannot carry out requests now.",
+        &[
+            "The array is not running, or starting.",
+            "A wrong address, or a firewall between.",
+            "The audit cannot be written.",
+        ],
         &[Run("systemctl status windlass"), Run("windlass status")],
     ),
     of(

@@ -9,6 +9,11 @@ const TOKEN: &[Step] = &[
     Run("windlass --token-file FILE status"),
 ];
 const AGAIN: &[Step] = &[Do("Try again in a moment.")];
+const MANAGEMENT: &[Step] = &[
+    Do("Free space in the state directory, or repair its file system, and restart the array."),
+    Do("If management.redb itself is damaged, delete it as the last resort: users, tokens and channels are lost then."),
+    Do("Root on the array's machine needs no token."),
+];
 const MODE: &str = "Permission bits are 0 to 7777 (octal).";
 
 pub(crate) const ENTRIES: &[Entry] = &[
@@ -22,7 +27,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "already-granted",
         "The volume is granted to the same host, group or everybody already, with another LUN or other rights.",
         &[],
-        &[Do("Revoke it first:"), Run("windlass access revoke VOLUME --host HOST")],
+        &[
+            Do("Revoke that grant first; it was made to a host, a group, or everybody:"),
+            Run("windlass access revoke VOLUME --host HOST"),
+            Run("windlass access revoke VOLUME --any"),
+        ],
     ),
     of(
         "ambiguous-name",
@@ -43,7 +52,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "audit-not-written",
         "Nothing may change while the audit cannot be written.",
         &[],
-        &[Run("windlass explain audit-not-written")],
+        &[Do("Free space in the state directory, or repair it. Then verify the audit:"), Run("windlass audit verify")],
     ),
     of(
         "below-full",
@@ -150,7 +159,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "has-snapshots",
         "The volume or share has snapshots, and the request does not include their deletion.",
         &[],
-        &[Do("Delete it with them:"), Run("windlass volume delete VOLUME --with-snapshots")],
+        &[
+            Do("Delete it with them:"),
+            Run("windlass volume delete VOLUME --with-snapshots"),
+            Run("windlass share delete SHARE --with-snapshots"),
+        ],
     ),
     of(
         "history-unavailable",
@@ -339,7 +352,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "notification-unavailable",
         "Channels cannot be read or stored. Hosts are served.",
         &["The file system of the state directory is full or has failed."],
-        &[Do("Repair management.redb in the state directory or delete it, and restart the array.")],
+        MANAGEMENT,
     ),
     of("outside-scope", "The token is limited to other objects or operations.", &[], TOKEN),
     of(
@@ -358,9 +371,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "people-unavailable",
         "Users and tokens cannot be read or stored. Hosts are served.",
         &["The file system of the state directory is full or has failed."],
-        &[Do(
-            "Repair management.redb in the state directory or delete it, and restart the array. Root on its machine needs no token.",
-        )],
+        MANAGEMENT,
     ),
     of(
         "pool-busy",
@@ -396,7 +407,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "sanitize-failed",
         "A sanitize operation of the volume has failed.",
         &[],
-        &[Run("windlass explain sanitize-failed")],
+        &[Do("Let a host sanitize it again, or delete the volume:"), Run("windlass volume delete VOLUME")],
     ),
     of(
         "sanitize-goes-on",
@@ -432,7 +443,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "sign-in-refused",
         "Name or password is wrong, or the user is locked.",
         &[],
-        &[Do("An administrator can set the password or unlock the user:"), Run("windlass user list")],
+        &[Do("An administrator can set the password, or unlock the user:"), Run("windlass user set USER --unlock")],
     ),
     of(
         "size-missing",

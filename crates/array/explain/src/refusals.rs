@@ -245,9 +245,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "write-protected",
-        "The volume is write protected.",
-        &["A host has set the write protection of the control mode page (SWP).", "The volume is a snapshot."],
-        &[Do("See in the events of the volume who set it:"), Run("windlass event list --subject VOLUME")],
+        "A host has set the write protection of the volume.",
+        &["SWP in the control mode page, as by the command iscsi-swp."],
+        &[Do("Clear it from a host, as by: iscsi-swp --swp=off URL.")],
     ),
     of(
         "wrong-type",

@@ -33,7 +33,6 @@ pub(crate) fn canonical(words: &str) -> Option<String> {
 
 pub(crate) const ENTRIES: &[Entry] = &[
     of("00/00/00", "NO SENSE: there is nothing to report.", &["REQUEST SENSE with no unit attention pending."], &[]),
-    of("00/00/20", "EXTENDED COPY INFORMATION AVAILABLE: a copy has ended, and its result can be received.", &[], &[]),
     of(
         "02/04/0a",
         "NOT READY, asymmetric access state transition: the target port group is changing its state.",
@@ -230,7 +229,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of(
         "05/55/04",
         "ILLEGAL REQUEST, insufficient registration resources: there is no room for one more registration of a reservation.",
-        &["Registrations of hosts that are gone."],
+        &["Registrations of hosts that are gone.", "The pool is full."],
         &[Run("windlass reservation show VOLUME")],
     ),
     of(
@@ -249,7 +248,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of("06/29/00", "UNIT ATTENTION, power on or reset: the array has started, or the session is new.", &[], NOTHING),
     of("06/29/03", "UNIT ATTENTION, bus device reset: a host has reset the logical unit.", &[], NOTHING),
     of("06/29/07", "UNIT ATTENTION, I_T nexus loss: the session was lost.", &[], NOTHING),
-    of("06/2a/01", "UNIT ATTENTION, mode parameters changed: another host has changed them.", &[], NOTHING),
+    of(
+        "06/2a/01",
+        "UNIT ATTENTION, mode parameters changed: another host, or an administrator, has changed them.",
+        &[],
+        NOTHING,
+    ),
     of(
         "06/2a/03",
         "UNIT ATTENTION, reservations preempted: another host has taken the reservation.",
@@ -311,12 +315,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Do("Rescan the host, if it does not by itself.")],
     ),
-    of("07/27/00", "DATA PROTECT, write protected: the volume is a snapshot.", &[], &[]),
+    of(
+        "07/27/00",
+        "DATA PROTECT, write protected: the volume takes no writes. The array does not grant such volumes at present.",
+        &[],
+        &[],
+    ),
     of(
         "07/27/02",
         "DATA PROTECT, logical unit software write protected: a host has set the write protection (SWP).",
         &[],
-        &[Run("windlass event list --subject VOLUME")],
+        &[Do("Clear it from a host, as by: iscsi-swp --swp=off URL.")],
     ),
     of("07/27/07", "DATA PROTECT, space allocation failed: the pool is full.", &[], FREE),
     of(
@@ -349,5 +358,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "MISCOMPARE during verify operation: the block has other content than the host compared it with.",
         &["Another host was faster: ordinary contention for a lock (ATS)."],
         &[Do("Nothing: the host reads the block and tries again.")],
+    ),
+    of(
+        "0f/00/20",
+        "COMPLETED, extended copy information available: a copy has ended, and its result can be received.",
+        &[],
+        &[],
     ),
 ];

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// TLS of a mail server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Tls {
+pub enum Encryption {
     /// STARTTLS.
     Starttls,
     /// TLS from the first byte.
@@ -16,12 +16,12 @@ pub enum Tls {
     None,
 }
 
-impl From<Tls> for MailTls {
-    fn from(tls: Tls) -> Self {
+impl From<Encryption> for MailTls {
+    fn from(tls: Encryption) -> Self {
         match tls {
-            Tls::Starttls => Self::Starttls,
-            Tls::Tls => Self::Tls,
-            Tls::None => Self::None,
+            Encryption::Starttls => Self::Starttls,
+            Encryption::Tls => Self::Tls,
+            Encryption::None => Self::None,
         }
     }
 }
@@ -76,7 +76,7 @@ pub struct EmailOptions {
     port: Option<u16>,
     /// Encryption: starttls, tls (from the start), none [default: starttls]
     #[arg(long, value_name = "TLS", value_enum, hide_possible_values = true)]
-    tls: Option<Tls>,
+    tls: Option<Encryption>,
     /// User at the mail server
     #[arg(long, value_name = "USER", requires = "password")]
     user: Option<String>,
@@ -185,7 +185,7 @@ pub struct Changes {
     channel_ca: Option<PathBuf>,
     /// Encryption of e-mail: starttls, tls, none
     #[arg(long, value_name = "TLS", value_enum, hide_possible_values = true)]
-    tls: Option<Tls>,
+    tls: Option<Encryption>,
     /// User at the mail server; none: no user
     #[arg(long, value_name = "USER|none")]
     user: Option<String>,

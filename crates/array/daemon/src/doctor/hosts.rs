@@ -4,12 +4,19 @@ use super::{Evidence, Finding, count, names, warning};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
+/// True if an address of a portal is of this kind.
+fn is(address: &str, kind: fn(&IpAddr) -> bool) -> bool {
+    address.parse::<SocketAddr>().is_ok_and(|address| kind(&address.ip()))
+}
+
+/// True if a portal takes connections at every address of the machine.
+fn is_everywhere(evidence: &Evidence) -> bool {
+    evidence.status.portals.iter().any(|portal| is(&portal.listen, IpAddr::is_unspecified))
+}
+
 pub(super) fn portals(evidence: &Evidence) -> Result<String, Finding> {
     let portals = &evidence.status.portals;
-    let is = |address: &str, kind: fn(&IpAddr) -> bool| {
-        address.parse::<SocketAddr>().is_ok_and(|address| kind(&address.ip()))
-    };
-    if portals.iter().any(|portal| is(&portal.listen, IpAddr::is_unspecified)) {
+    if is_everywhere(evidence) {
         return Ok("hosts can use any address of this machine".to_owned());
     }
     if !portals.is_empty() && portals.iter().all(|portal| is(&portal.listen, IpAddr::is_loopback)) {
@@ -18,7 +25,8 @@ pub(super) fn portals(evidence: &Evidence) -> Result<String, Finding> {
             "[iscsi] listen in the configuration, with an address of this machine; then restart the array",
         ));
     }
-    if portals.len() == 1 {
+    // An array that serves files alone has a portal that no host uses.
+    if portals.len() == 1 && !evidence.grants.is_empty() {
         return Err(warning(
             "there is one portal: hosts have a single path",
             "[iscsi] listen in the configuration, with a second address in another network; then restart the array",
@@ -28,15 +36,24 @@ pub(super) fn portals(evidence: &Evidence) -> Result<String, Finding> {
 }
 
 pub(super) fn paths(evidence: &Evidence) -> Result<String, Finding> {
-    let portals = evidence.status.portals.len();
     let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for session in &evidence.sessions {
         if let Some(host) = &session.host {
             used.entry(host).or_default().insert(&session.portal);
         }
     }
+    // Addresses that hosts can use: at a portal for every address, those that some host uses.
+    let usable: BTreeSet<&str> = match is_everywhere(evidence) {
+        true => used.values().flatten().copied().collect(),
+        false => {
+            let portals = evidence.status.portals.iter();
+            let reached =
+                portals.filter(|portal| portal.redirect.is_none() && !is(&portal.listen, IpAddr::is_loopback));
+            reached.map(|portal| portal.listen.as_str()).collect()
+        }
+    };
     let single: Vec<_> = used.iter().filter(|(_, portals)| portals.len() == 1).map(|(host, _)| *host).collect();
-    match portals > 1 && !single.is_empty() {
+    match usable.len() > 1 && !single.is_empty() {
         true => Err(warning(
             format!("over a single portal: {}", names(single.iter().copied())),
             "let the host discover the other portals, and log in to all; it needs multipath then",
@@ -58,26 +75,34 @@ pub(super) fn strangers(evidence: &Evidence) -> Result<String, Finding> {
 }
 
 pub(super) fn open_access(evidence: &Evidence) -> Result<String, Finding> {
-    let open: BTreeSet<_> =
-        evidence.grants.iter().filter(|grant| grant.host == api::ANY_HOST).map(|grant| grant.volume.as_str()).collect();
+    let is_open = |host: &str| host == api::ANY_HOST;
+    let volumes = evidence.grants.iter().filter(|grant| is_open(&grant.host)).map(|grant| grant.volume.as_str());
+    let shares = evidence.exports.iter().filter(|export| is_open(&export.host)).map(|export| export.share.as_str());
+    let open: BTreeSet<_> = volumes.chain(shares).collect();
     match open.first() {
         Some(first) => Err(warning(
             format!("any host may use {}", names(open.iter().copied())),
-            format!("windlass access grant {first} --host HOST, windlass access revoke {first} --any"),
+            format!(
+                "windlass access revoke {first} --any, which interrupts hosts, then  windlass access grant {first} --host HOST"
+            ),
         )),
-        None => Ok("every volume is granted to known hosts alone".to_owned()),
+        None => Ok("every volume and share is granted to known hosts alone".to_owned()),
     }
 }
 
 pub(super) fn unused(evidence: &Evidence) -> Result<String, Finding> {
     let unused =
         evidence.hosts.iter().filter(|host| !host.luns.is_empty() && host.sessions == 0 && !host.iqns.is_empty());
+    let of_iscsi = evidence.hosts.iter().filter(|host| !host.iqns.is_empty()).count();
     let unused: Vec<_> = unused.map(|host| host.name.as_str()).collect();
     match unused.first() {
         Some(first) => Err(warning(
             format!("with access, and not logged in: {}", names(unused.iter().copied())),
             format!("windlass connect linux {first} VOLUME  says what to enter there; or delete the host"),
         )),
-        None => Ok(format!("{}, and each with access is logged in", count(evidence.hosts.len(), "host"))),
+        None => Ok(format!(
+            "{} with initiator names, and each with access to volumes is logged in",
+            count(of_iscsi, "host")
+        )),
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Machine {
     pub readable: Vec<String>,
     /// True: requests to the pool go through io_uring.
     pub uses_ring: bool,
+    /// True: REST over TLS is configured.
+    pub serves_https: bool,
     pub certificate_ends: Option<Timestamp>,
 }
 
@@ -74,7 +76,7 @@ impl Machine {
     pub(crate) fn look(places: &Places) -> Self {
         let free = |path: &Path| rustix::fs::statvfs(path).ok().map(|system| system.f_bavail * system.f_frsize);
         let is_readable =
-            |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o077 != 0);
+            |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o044 != 0);
         let name = |path: &PathBuf| path.display().to_string();
         Self {
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
@@ -84,6 +86,7 @@ impl Machine {
             pool: place_of(&places.pool),
             readable: places.private.iter().filter(is_readable).map(name).collect(),
             uses_ring: has_ring(),
+            serves_https: places.certificate.is_some(),
             certificate_ends: places.certificate.as_deref().and_then(end_of_certificate),
         }
     }
@@ -152,7 +155,7 @@ pub(super) fn memory(evidence: &Evidence) -> Result<String, Finding> {
     let Some((available, total)) = evidence.machine.memory else { return Ok("not known".to_owned()) };
     let words = format!("{} of {} are available", api::size::format(available), api::size::format(total));
     match available < total / 100 * MEMORY_PERCENT {
-        true => Err(warning(words, "end other programs, add memory, or lower --memory")),
+        true => Err(warning(words, "end other programs, add memory, or lower [server] memory in the configuration")),
         false => Ok(words),
     }
 }
@@ -196,10 +199,10 @@ pub(super) fn private_files(evidence: &Evidence) -> Result<String, Finding> {
     let readable = &evidence.machine.readable;
     match readable.first() {
         Some(first) => Err(warning(
-            format!("other users can read {}", names(readable.iter().map(String::as_str))),
+            format!("users other than the array's can read {}", names(readable.iter().map(String::as_str))),
             format!("chmod go= {first}"),
         )),
-        None => Ok("only the array can read its pool, keys and tokens".to_owned()),
+        None => Ok("only the array can read its keys, its tokens and the file of its pool".to_owned()),
     }
 }
 
@@ -209,7 +212,7 @@ pub(super) fn input_output(evidence: &Evidence) -> Result<String, Finding> {
         (false, PoolPlace::File { in_memory: true, .. }) => Ok("the pool is in memory".to_owned()),
         (false, _) => Err(warning(
             "the pool is served by threads, which is slower: io_uring is not used",
-            "sysctl kernel.io_uring_disabled=0, or let the container use io_uring; then restart the array",
+            "sysctl kernel.io_uring_disabled=0 (kernels from 6.6 on), or let the container use io_uring; then restart the array",
         )),
     }
 }

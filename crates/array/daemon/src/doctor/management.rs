@@ -14,6 +14,9 @@ const AT_ONCE: SignedDuration = SignedDuration::from_hours(7 * 24);
 const BOOTSTRAP: &str = "bootstrap";
 
 pub(super) fn administrator(evidence: &Evidence) -> Result<String, Finding> {
+    if !evidence.machine.serves_https {
+        return Ok("nobody signs in: REST over TLS is not configured".to_owned());
+    }
     let admins = evidence.users.iter().filter(|user| user.role == Role::Admin && !user.locked).count();
     match admins {
         0 => Err(warning(
@@ -26,7 +29,7 @@ pub(super) fn administrator(evidence: &Evidence) -> Result<String, Finding> {
 
 pub(super) fn bootstrap_token(evidence: &Evidence) -> Result<String, Finding> {
     let there = evidence.tokens.iter().any(|token| token.name == BOOTSTRAP);
-    match there && evidence.users.iter().any(|user| user.role == Role::Admin) {
+    match there && evidence.users.iter().any(|user| user.role == Role::Admin && !user.locked) {
         true => Err(warning(
             "the first token, which can do everything, is still accepted, although people sign in",
             "give each program a token of its own with  windlass token create, then  windlass token delete bootstrap",
@@ -55,8 +58,8 @@ pub(super) fn notification(evidence: &Evidence) -> Result<String, Finding> {
     let enabled: Vec<_> = evidence.channels.iter().filter(|channel| channel.enabled).collect();
     let Some(first) = enabled.first() else {
         return Err(warning(
-            "nobody is told of alerts",
-            "windlass channel create  has e-mail, webhook and syslog; then  windlass channel test NAME",
+            "no channel is configured: alerts are only seen by who looks",
+            "windlass channel create email NAME, or webhook, or syslog; then  windlass channel test NAME",
         ));
     };
     let of = |is: fn(&api::Channel) -> bool| {
@@ -80,7 +83,7 @@ pub(super) fn notification(evidence: &Evidence) -> Result<String, Finding> {
             format!("windlass channel test {untried}"),
         ));
     }
-    Ok(format!("{} of alerts", count(enabled.len(), "channel")))
+    Ok(format!("{} for alerts", count(enabled.len(), "channel")))
 }
 
 pub(super) fn certificate(evidence: &Evidence) -> Result<String, Finding> {
@@ -94,10 +97,10 @@ pub(super) fn certificate(evidence: &Evidence) -> Result<String, Finding> {
         return Err(fail(format!("has expired on {}", ends.strftime("%F")), fix));
     }
     if left < AT_ONCE {
-        return Err(fail(format!("expires in {days} days"), fix));
+        return Err(fail(format!("expires in {}", count(usize::try_from(days).unwrap_or(0), "day")), fix));
     }
     if left < SOON {
-        return Err(warning(format!("expires in {days} days"), fix));
+        return Err(warning(format!("expires in {}", count(usize::try_from(days).unwrap_or(0), "day")), fix));
     }
     Ok(format!("is valid until {}", ends.strftime("%F")))
 }

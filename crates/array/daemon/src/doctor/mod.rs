@@ -9,7 +9,7 @@ mod pool;
 
 pub(crate) use machine::{Machine, Places};
 
-use api::{Access, Account, Channel, CheckState, Examined, Host, Schedule, Session, Status, Token};
+use api::{Access, Account, Channel, CheckState, Examined, Export, Host, Schedule, Session, Status, Token};
 use jiff::Timestamp;
 
 /// What the checks look at.
@@ -20,6 +20,7 @@ pub(crate) struct Evidence {
     pub hosts: Vec<Host>,
     pub sessions: Vec<Session>,
     pub grants: Vec<Access>,
+    pub exports: Vec<Export>,
     pub schedules: Vec<Schedule>,
     pub users: Vec<Account>,
     pub tokens: Vec<Token>,

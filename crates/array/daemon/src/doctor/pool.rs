@@ -69,7 +69,11 @@ pub(super) fn over_commitment(evidence: &Evidence) -> Result<String, Finding> {
     match without_limit {
         Some(pool) => Err(warning(
             format!("{}, and there is no limit", promised(pool)),
-            format!("windlass pool set {} --commitment {}%", pool.name, pool.commitment_percent.next_multiple_of(100)),
+            format!(
+                "windlass pool set {} --commitment {}%",
+                pool.name,
+                (pool.commitment_percent + 1).next_multiple_of(100)
+            ),
         )),
         None => Ok(pools(evidence).map(promised).collect::<Vec<_>>().join("; ")),
     }
@@ -80,7 +84,10 @@ pub(super) fn trash(evidence: &Evidence) -> Result<String, Finding> {
         let bytes = pool.trash_bytes.unwrap_or(0);
         if percent(bytes, pool.size_bytes) >= MUCH_TRASH {
             let held = api::size::format(bytes);
-            return Err(warning(format!("the trash holds {held}"), "windlass trash list, windlass trash empty NAME"));
+            return Err(warning(
+                format!("the trash holds {held}"),
+                "windlass trash list  shows what, and  windlass trash empty NAME  deletes it for good",
+            ));
         }
         if pool.trash_seconds == 0 {
             return Err(warning(
@@ -95,8 +102,12 @@ pub(super) fn trash(evidence: &Evidence) -> Result<String, Finding> {
 pub(super) fn scrub(evidence: &Evidence) -> Result<String, Finding> {
     let mut found = Vec::new();
     for pool in pools(evidence) {
-        let fix = format!("windlass pool scrub {}, once a month", pool.name);
+        let fix = format!("windlass pool scrub {}", pool.name);
         let Some(last) = &pool.scrub else {
+            if known_for_days(evidence) <= SCRUB_DAYS {
+                found.push(format!("pool {} is new", pool.name));
+                continue;
+            }
             return Err(warning(format!("pool {} was never read as a whole", pool.name), fix));
         };
         let days = days_since(last.finished, evidence.now);
@@ -107,6 +118,16 @@ pub(super) fn scrub(evidence: &Evidence) -> Result<String, Finding> {
         found.push(words);
     }
     Ok(found.join("; "))
+}
+
+/// Days since the oldest of what was created with names.
+fn known_for_days(evidence: &Evidence) -> i64 {
+    let hosts = evidence.hosts.iter().map(|host| host.created);
+    let grants = evidence.grants.iter().map(|grant| grant.created);
+    let tokens = evidence.tokens.iter().map(|token| token.created);
+    let users = evidence.users.iter().map(|user| user.created);
+    let oldest = hosts.chain(grants).chain(tokens).chain(users).min();
+    oldest.map_or(0, |oldest| days_since(oldest, evidence.now))
 }
 
 fn days_since(then: Timestamp, now: Timestamp) -> i64 {
@@ -135,9 +156,10 @@ pub(super) fn schedules(evidence: &Evidence) -> Result<String, Finding> {
             format!("windlass schedule set {} --volumes VOLUME", empty[0]),
         ));
     }
-    if schedules.is_empty() && evidence.status.volumes > 0 {
+    let contents = evidence.status.volumes + pools(evidence).map(|pool| pool.shares).sum::<u64>();
+    if contents > 0 && schedules.iter().all(|schedule| schedule.paused) {
         return Err(warning(
-            "no schedule takes snapshots",
+            "no schedule takes snapshots: there is none, or all are paused",
             "windlass schedule create NAME --every 1h --keep hourly=24,daily=7 --volumes VOLUME",
         ));
     }

@@ -69,6 +69,13 @@ fn schedule(members: u64, skipped: u32) -> Value {
     })
 }
 
+fn export(share: &str, host: &str) -> Value {
+    json!({
+        "share": share, "share_id": ID, "host": host, "read_only": false, "squash": "root", "anonymous_uid": 65_534,
+        "anonymous_gid": 65_534, "privileged_port": false, "created": at(9),
+    })
+}
+
 fn user(role: &str, locked: bool) -> Value {
     json!({
         "id": "01900000-0000-7000-8000-000000000004", "name": "ana", "role": role, "locked": locked,
@@ -110,12 +117,14 @@ fn healthy() -> Evidence {
             pool: PoolPlace::File { missing: 1 << 30, free: 2 << 30, in_memory: false },
             readable: Vec::new(),
             uses_ring: true,
+            serves_https: true,
             certificate_ends: Some(at(-400)),
         },
         status: of(status),
         hosts: vec![of(host(2))],
         sessions: vec![of(session(Some("esx1"), first)), of(session(Some("esx1"), "198.51.100.1:3260"))],
         grants: vec![of(grant("esx1"))],
+        exports: vec![of(export("vms", "esx1"))],
         schedules: vec![of(schedule(2, 0))],
         users: vec![of(user("admin", false))],
         tokens: vec![of(token("csi", 1))],
@@ -169,11 +178,19 @@ fn each_check_finds_what_it_is_for() {
         }),
         ("trash", Warning, |evidence| with_pool(evidence, "trash_bytes", json!(250_u64 << 20))),
         ("trash", Warning, |evidence| with_pool(evidence, "trash_seconds", json!(0))),
-        ("scrub", Warning, |evidence| with_pool(evidence, "scrub", Value::Null)),
+        ("scrub", Warning, |evidence| {
+            with_pool(evidence, "scrub", Value::Null);
+            evidence.tokens = vec![of(token("csi", 1))];
+        }),
         ("scrub", Warning, |evidence| evidence.now += SignedDuration::from_hours(33 * 24)),
         ("schedules", Warning, |evidence| evidence.schedules = vec![of(schedule(2, 1))]),
         ("schedules", Warning, |evidence| evidence.schedules = vec![of(schedule(0, 0))]),
         ("schedules", Warning, |evidence| evidence.schedules.clear()),
+        ("schedules", Warning, |evidence| evidence.schedules[0].paused = true),
+        ("paths", Warning, |evidence| {
+            evidence.status.portals = vec![of(portal("0.0.0.0:3260"))];
+            evidence.sessions.push(of(session(Some("esx2"), "192.0.2.1:3260")));
+        }),
         ("portals", Warning, |evidence| evidence.status.portals = vec![of(portal("192.0.2.1:3260"))]),
         ("portals", Warning, |evidence| {
             evidence.status.portals = vec![of(portal("127.0.0.1:3260")), of(portal("[::1]:3260"))];
@@ -181,6 +198,7 @@ fn each_check_finds_what_it_is_for() {
         ("paths", Warning, |evidence| evidence.sessions.truncate(1)),
         ("strangers", Warning, |evidence| evidence.sessions.push(of(session(None, "192.0.2.1:3260")))),
         ("open-access", Warning, |evidence| evidence.grants.push(of(grant("any")))),
+        ("open-access", Warning, |evidence| evidence.exports.push(of(export("vms", "any")))),
         ("unused-hosts", Warning, |evidence| evidence.hosts = vec![of(host(0))]),
         ("administrator", Warning, |evidence| evidence.users = vec![of(user("admin", true))]),
         ("administrator", Warning, |evidence| evidence.users = vec![of(user("operator", false))]),
@@ -237,4 +255,45 @@ fn a_machine_is_looked_at() {
     assert_eq!(missing, 1 << 30);
     assert!(machine.certificate_ends.is_some_and(|ends| ends > Timestamp::now()));
     assert_eq!(Machine::look(&Places::default()).pool, PoolPlace::Unknown);
+}
+
+/// What looks like a finding and is none.
+#[test]
+fn usual_arrays_have_no_false_findings() {
+    type Change = fn(&mut Evidence);
+    let cases: &[(&str, Change)] = &[
+        ("an array for files alone", |evidence| {
+            evidence.status.portals.truncate(1);
+            evidence.sessions.clear();
+            evidence.grants.clear();
+            evidence.hosts = vec![of(json!({
+                "id": ID, "name": "pve1", "iqns": [], "addresses": ["192.0.2.9"], "sessions": 0, "luns": [],
+                "created": at(9),
+            }))];
+        }),
+        ("portals of both families at every address", |evidence| {
+            evidence.status.portals = vec![of(portal("0.0.0.0:3260")), of(portal("[::]:3260"))];
+            evidence.sessions.truncate(1);
+        }),
+        ("a new pool", |evidence| {
+            with_pool(evidence, "scrub", Value::Null);
+            evidence.tokens.clear();
+        }),
+        ("an array without a console", |evidence| {
+            evidence.machine.serves_https = false;
+            evidence.machine.certificate_ends = None;
+            evidence.users.clear();
+        }),
+        ("the first token beside a locked administrator is not to be deleted", |evidence| {
+            evidence.tokens.push(of(token("bootstrap", 1)));
+            evidence.users = vec![of(user("operator", false))];
+            evidence.machine.serves_https = false;
+        }),
+    ];
+    for (what, change) in cases {
+        let mut evidence = healthy();
+        change(&mut evidence);
+        let found: Vec<_> = examine(&evidence).into_iter().filter(|each| each.state != Fine).collect();
+        assert!(found.is_empty(), "{what}: {found:?}");
+    }
 }

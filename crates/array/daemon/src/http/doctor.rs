@@ -48,6 +48,7 @@ pub(super) async fn list(
         hosts: all(&array, control::HostList { group: None, has: None }, convert::host).await?,
         sessions: all(&array, control::SessionList { host: None, portal: None }, convert::session).await?,
         grants: all(&array, control::AccessList { volume: None, grantee: None }, convert::access).await?,
+        exports: all(&array, control::ExportList { share: None, grantee: None }, convert::export).await?,
         schedules: all(&array, control::ScheduleList, convert::schedule).await?,
         users: gate.see(|people| people.users().into_iter().map(people::account).collect()),
         tokens: gate.see(|people| people.tokens().into_iter().map(people::token).collect()),

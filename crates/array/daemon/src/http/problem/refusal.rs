@@ -104,7 +104,7 @@ impl Refusal {
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
             Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
             Self::NotificationUnavailable { reason } => {
-                let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());
+                let help = Some("free space in the state directory, or repair it, and restart; without STATE_DIR/management.redb users, tokens and channels begin anew".to_owned());
                 let detail = format!("channels cannot be read or stored: {reason}");
                 (StatusCode::SERVICE_UNAVAILABLE, "notification-unavailable", detail, help)
             }
@@ -123,7 +123,7 @@ impl Refusal {
                 (StatusCode::SERVICE_UNAVAILABLE, "history-unavailable", detail, help)
             }
             Self::Unavailable { reason } => {
-                let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());
+                let help = Some("free space in the state directory, or repair it, and restart; without STATE_DIR/management.redb users, tokens and channels begin anew".to_owned());
                 let detail = format!("users and tokens cannot be read or stored: {reason}");
                 (StatusCode::SERVICE_UNAVAILABLE, "people-unavailable", detail, help)
             }
