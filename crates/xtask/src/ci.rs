@@ -47,13 +47,15 @@ struct Step {
     priority: Priority,
 }
 
-/// Concurrency of a step with other steps. None measures time, so none has to run alone.
+/// Concurrency of a step with other steps. None measures time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beside {
     /// The step after it starts when it has ended.
     Next,
     /// Later steps run at the same time: it waits much, or uses the time in which they wait.
     Others,
+    /// It starts when all others have ended: it counts what the whole machine does.
+    Alone,
 }
 
 /// Share of the processors that a step gets beside others.
@@ -249,7 +251,7 @@ const STEPS: &[Step] = &[
         name: "demo",
         what: "the demo, with all its checks",
         run: demo,
-        beside: Beside::Next,
+        beside: Beside::Alone,
         priority: Priority::Normal,
     },
 ];
@@ -279,18 +281,26 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     let started = Instant::now();
     let mut ended = Vec::new();
     let mut beside: Vec<Running> = Vec::new();
-    for step in chosen {
+    let (alone, others): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|step| step.beside == Beside::Alone);
+    let is_built = |ended: &[Ended]| !ended.iter().any(|step| step.name == "build" && step.tally.failed > 0);
+    for step in others {
         match Running::start(step) {
             Ok(running) if step.beside == Beside::Others => beside.push(running),
             Ok(running) => ended.push(running.end()),
             Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
         }
-        if step.name == "build" && ended.last().is_some_and(|step| step.tally.failed > 0) {
+        if !is_built(&ended) {
             println!("without it the remaining steps cannot run");
             break;
         }
     }
     ended.extend(beside.drain(..).map(|running| running.end()));
+    for step in alone.into_iter().filter(|_| is_built(&ended)).collect::<Vec<_>>() {
+        match Running::start(step) {
+            Ok(running) => ended.push(running.end()),
+            Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
+        }
+    }
     println!("all in {}", text::duration::measured(started.elapsed()));
     let failed: Vec<_> = ended.iter().filter(|step| step.tally.failed > 0).collect();
     for step in &failed {

@@ -25,7 +25,10 @@ pub enum Verb {
         name: String,
     },
     /// Create a channel: email, webhook or syslog
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  windlass channel create webhook oncall --url https://oncall.example.org/hook --secret file:/root/key\n  windlass channel create syslog siem --host logs.example.org"
+    )]
     Create(Create),
     /// Change a channel; what is not named stays
     #[command(

@@ -74,7 +74,7 @@ fn places(configuration: &Configuration) -> Places {
         state_directory: state_dir.clone(),
         pool: configuration.pool.path.clone(),
         certificate: configuration.http.map(|_address| certificate),
-        private: [configuration.pool.path.clone(), key].into_iter().chain(people).collect(),
+        private: std::iter::once(configuration.pool.path.clone()).chain(people).chain([key]).collect(),
     }
 }
 
