@@ -283,11 +283,13 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     let mut beside: Vec<Running> = Vec::new();
     let (alone, others): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|step| step.beside == Beside::Alone);
     let is_built = |ended: &[Ended]| !ended.iter().any(|step| step.name == "build" && step.tally.failed > 0);
+    let start =
+        |step: &Step| Running::start(step).map_err(|error| Ended::without_result(step.name, format!("{error:#}")));
     for step in others {
-        match Running::start(step) {
+        match start(step) {
             Ok(running) if step.beside == Beside::Others => beside.push(running),
             Ok(running) => ended.push(running.end()),
-            Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
+            Err(failed) => ended.push(failed),
         }
         if !is_built(&ended) {
             println!("without it the remaining steps cannot run");
@@ -295,11 +297,8 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
         }
     }
     ended.extend(beside.drain(..).map(|running| running.end()));
-    for step in alone.into_iter().filter(|_| is_built(&ended)).collect::<Vec<_>>() {
-        match Running::start(step) {
-            Ok(running) => ended.push(running.end()),
-            Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
-        }
+    if is_built(&ended) {
+        ended.extend(alone.into_iter().map(|step| start(step).map_or_else(|failed| failed, Running::end)));
     }
     println!("all in {}", text::duration::measured(started.elapsed()));
     let failed: Vec<_> = ended.iter().filter(|step| step.tally.failed > 0).collect();

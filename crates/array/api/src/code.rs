@@ -72,6 +72,22 @@ impl From<explain::Kind> for CodeKind {
     }
 }
 
+impl CodeKind {
+    /// Name in the interfaces.
+    pub fn name(self) -> &'static str {
+        let kind = explain::Kind::ALL.into_iter().find(|kind| Self::from(*kind) == self);
+        kind.map_or("", explain::Kind::name)
+    }
+}
+
+impl Code {
+    /// All codes, or those of one kind.
+    pub fn all(of: Option<CodeKind>) -> Vec<Self> {
+        let kinds = explain::Kind::ALL.into_iter().filter(|kind| of.is_none_or(|of| of == CodeKind::from(*kind)));
+        kinds.flat_map(|kind| kind.entries().iter().map(move |entry| Self::from((kind, entry)))).collect()
+    }
+}
+
 impl From<&explain::Step> for CodeStep {
     fn from(step: &explain::Step) -> Self {
         match *step {

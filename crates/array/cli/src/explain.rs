@@ -32,7 +32,7 @@ fn parse_kind(text: &str) -> Result<Selected, String> {
 
 impl Resource for Code {
     const COLUMNS: &'static [Column<Self>] = &[
-        column("kind", |item| kind(item.kind).into()),
+        column("kind", |item| item.kind.name().into()),
         column("code", |item| item.code.clone().into()),
         column("meaning", |item| item.meaning.clone().into()),
         wide("standard", |item| item.standard.clone().into()),
@@ -43,24 +43,9 @@ impl Resource for Code {
     }
 }
 
-/// Word of a kind.
-const fn kind(kind: CodeKind) -> &'static str {
-    match kind {
-        CodeKind::Problem => "problem",
-        CodeKind::Refusal => "refusal",
-        CodeKind::Alert => "alert",
-        CodeKind::Event => "event",
-        CodeKind::Exit => "exit",
-        CodeKind::Sense => "sense",
-    }
-}
-
 pub(crate) fn run(Arguments { code, list }: &Arguments, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     if let Some(Selected(of)) = list {
-        let kinds = Kind::ALL.into_iter().filter(|kind| of.is_none_or(|of| of == *kind));
-        let codes: Vec<Code> =
-            kinds.flat_map(|kind| kind.entries().iter().map(move |entry| Code::from((kind, entry)))).collect();
-        return output.list(&codes);
+        return output.list(&Code::all(of.map(CodeKind::from)));
     }
     let words = code.join(" ");
     let found: Vec<Code> = find(&words).into_iter().map(Code::from).collect();
@@ -83,7 +68,7 @@ fn text(codes: &[Code]) -> String {
 }
 
 fn explanation(code: &Code) -> String {
-    let mut text = format!("{} ({})\n  {}\n", code.code, kind(code.kind), code.meaning);
+    let mut text = format!("{} ({})\n  {}\n", code.code, code.kind.name(), code.meaning);
     if !code.causes.is_empty() {
         text += "Possible causes\n";
         code.causes.iter().for_each(|cause| text += &format!("  - {cause}\n"));

@@ -3,6 +3,7 @@
 
 use anyhow::Context;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,4 +65,9 @@ impl ManagementStore {
         drop(open);
         Ok(transaction.commit()?)
     }
+}
+
+/// Reads the value of a record.
+pub(crate) fn parse<T: DeserializeOwned>(key: &str, value: &str) -> anyhow::Result<T> {
+    serde_json::from_str(value).with_context(|| format!("the record {key} cannot be read"))
 }

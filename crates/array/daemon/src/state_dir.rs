@@ -115,11 +115,16 @@ fn group_in(text: &str, name: &str) -> Option<u32> {
     })
 }
 
+/// Permission bits of a file to which other users of the machine have access; `None` if they have none.
+pub(crate) fn access_of_others(path: &Path) -> Option<u32> {
+    let found = std::fs::metadata(path).ok()?;
+    let mode = found.permissions().mode() & 0o777;
+    (found.is_file() && mode & 0o077 != 0).then_some(mode)
+}
+
 /// Warns of a file with secrets or data to which other users of the machine have access.
 pub(crate) fn warn_of_access(path: &Path) {
-    let Ok(found) = std::fs::metadata(path) else { return };
-    let mode = found.permissions().mode() & 0o777;
-    if found.is_file() && mode & 0o077 != 0 {
+    if let Some(mode) = access_of_others(path) {
         let (path, mode) = (path.display(), format!("{mode:04o}"));
         tracing::warn!(%path, mode, help = %format_args!("chmod 600 {path}"), "other users of this machine have access to the file");
     }

@@ -1,6 +1,7 @@
 //! The machine: its kernel, limits, files and file systems.
 
 use super::{Evidence, Finding, fail, names, warning};
+use crate::state_dir::access_of_others;
 use jiff::Timestamp;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
@@ -43,8 +44,8 @@ pub(crate) struct Machine {
     /// Free bytes of the file system of the state directory.
     pub state_free: Option<u64>,
     pub pool: PoolPlace,
-    /// Private files that other users can read.
-    pub readable: Vec<String>,
+    /// Private files to which other users have access.
+    pub accessible: Vec<String>,
     /// True: requests to the pool go through io_uring.
     pub uses_ring: bool,
     /// True: REST over TLS is configured.
@@ -75,8 +76,6 @@ impl Machine {
     /// Looks at the machine. It may wait for disks.
     pub(crate) fn look(places: &Places) -> Self {
         let free = |path: &Path| rustix::fs::statvfs(path).ok().map(|system| system.f_bavail * system.f_frsize);
-        let is_readable =
-            |path: &&PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o044 != 0);
         let name = |path: &PathBuf| path.display().to_string();
         Self {
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
@@ -84,7 +83,7 @@ impl Machine {
             memory: fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory_of(&text)),
             state_free: free(&places.state_directory),
             pool: place_of(&places.pool),
-            readable: places.private.iter().filter(is_readable).map(name).collect(),
+            accessible: places.private.iter().filter(|path| access_of_others(path).is_some()).map(name).collect(),
             uses_ring: has_ring(),
             serves_https: places.certificate.is_some(),
             certificate_ends: places.certificate.as_deref().and_then(end_of_certificate),
@@ -196,13 +195,13 @@ pub(super) fn space_below(evidence: &Evidence) -> Result<String, Finding> {
 }
 
 pub(super) fn private_files(evidence: &Evidence) -> Result<String, Finding> {
-    let readable = &evidence.machine.readable;
-    match readable.first() {
+    let accessible = &evidence.machine.accessible;
+    match accessible.first() {
         Some(first) => Err(warning(
-            format!("users other than the array's can read {}", names(readable.iter().map(String::as_str))),
+            format!("users other than the array's have access to {}", names(accessible.iter().map(String::as_str))),
             format!("chmod go= {first}"),
         )),
-        None => Ok("only the array can read its keys, its tokens and the file of its pool".to_owned()),
+        None => Ok("only the array has access to its keys, its tokens and the file of its pool".to_owned()),
     }
 }
 

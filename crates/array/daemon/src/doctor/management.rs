@@ -2,6 +2,7 @@
 
 use super::{Evidence, Finding, count, fail, names, warning};
 use api::Role;
+use identity::BOOTSTRAP;
 use jiff::SignedDuration;
 
 /// Time without use after which a token without expiry is worth a word.
@@ -10,8 +11,6 @@ const UNUSED: SignedDuration = SignedDuration::from_hours(90 * 24);
 const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// As above, at once.
 const AT_ONCE: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Name of the token that the array makes for itself.
-const BOOTSTRAP: &str = "bootstrap";
 
 pub(super) fn administrator(evidence: &Evidence) -> Result<String, Finding> {
     if !evidence.machine.serves_https {

@@ -115,7 +115,7 @@ fn healthy() -> Evidence {
             memory: Some((8 << 30, 16 << 30)),
             state_free: Some(10 << 30),
             pool: PoolPlace::File { missing: 1 << 30, free: 2 << 30, in_memory: false },
-            readable: Vec::new(),
+            accessible: Vec::new(),
             uses_ring: true,
             serves_https: true,
             certificate_ends: Some(at(-400)),
@@ -214,7 +214,7 @@ fn each_check_finds_what_it_is_for() {
         ("state-directory", Warning, |evidence| evidence.machine.state_free = Some(100 << 20)),
         ("state-directory", Fail, |evidence| evidence.machine.state_free = Some(10 << 20)),
         ("state-directory", Fail, |evidence| evidence.machine.state_free = None),
-        ("private-files", Warning, |evidence| evidence.machine.readable = vec!["/x/pool.img".to_owned()]),
+        ("private-files", Warning, |evidence| evidence.machine.accessible = vec!["/x/pool.img".to_owned()]),
         ("input-output", Warning, |evidence| evidence.machine.uses_ring = false),
         ("kernel", Warning, |evidence| evidence.machine.kernel = "5.10.0-8-amd64".to_owned()),
         ("memory", Warning, |evidence| evidence.machine.memory = Some((700 << 20, 16 << 30))),
@@ -250,7 +250,7 @@ fn a_machine_is_looked_at() {
     let machine = Machine::look(&places);
     assert!(machine.kernel.contains('.') && machine.open_files.is_some() && machine.state_free.is_some());
     assert!(machine.memory.is_some_and(|(available, total)| available > 0 && available <= total));
-    assert_eq!(machine.readable, [pool.display().to_string()]);
+    assert_eq!(machine.accessible, [pool.display().to_string()]);
     let PoolPlace::File { missing, .. } = machine.pool else { panic!("{:?}", machine.pool) };
     assert_eq!(missing, 1 << 30);
     assert!(machine.certificate_ends.is_some_and(|ends| ends > Timestamp::now()));

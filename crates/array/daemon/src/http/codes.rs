@@ -2,10 +2,9 @@
 
 use crate::http::extract::{Path, Query};
 use crate::http::problem::Fault;
-use api::{Code, CodeFilter, CodeKind, List};
+use api::{Code, CodeFilter, List};
 use axum::Json;
 use control::{ControlError, Noun};
-use explain::Kind;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -25,9 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     responses((status = 200, body = List<Code>))
 )]
 pub(super) async fn list(Query(CodeFilter { kind }): Query<CodeFilter>) -> Json<List<Code>> {
-    let kinds = Kind::ALL.into_iter().filter(|of| kind.is_none_or(|kind| kind == CodeKind::from(*of)));
-    let entries = kinds.flat_map(|kind| kind.entries().iter().map(move |entry| Code::from((kind, entry))));
-    Json(List::whole(entries.collect()))
+    Json(List::whole(Code::all(kind)))
 }
 
 /// Explains a code: an entry for each kind that has it. Sense data can also be written as hosts log it

@@ -1,10 +1,8 @@
 //! The store of users, tokens and sign-ins.
 
-use crate::management_store::{ManagementStore, Record, Records};
-use anyhow::Context;
+use crate::management_store::{ManagementStore, Record, Records, parse};
 use identity::Change;
 use redb::TableDefinition;
-use serde::de::DeserializeOwned;
 
 /// Records by kind and id.
 const RECORDS: Records = TableDefinition::new("records");
@@ -43,9 +41,6 @@ fn stored(change: &Change) -> anyhow::Result<Record> {
 
 /// Record of a key.
 fn record(key: &str, value: &str) -> anyhow::Result<Change> {
-    fn parse<T: DeserializeOwned>(key: &str, value: &str) -> anyhow::Result<T> {
-        serde_json::from_str(value).with_context(|| format!("the record {key} cannot be read"))
-    }
     match key.split('/').next() {
         Some("user") => Ok(Change::PutUser(parse(key, value)?)),
         Some("token") => Ok(Change::PutToken(parse(key, value)?)),
