@@ -28,7 +28,7 @@ afterAll(async () => {
 
 test("a channel is tested, and its peer gets the message", async () => {
   await page.goto(`${array.url}/settings`);
-  await page.getByText("Nobody is told of alerts.").waitFor();
+  await page.getByText("No channel sends alerts.").waitFor();
   const peer = ["--host", "127.0.0.1", "--port", String(receiver.address().port), "--transport", "udp"];
   const made = await array.run("channel", "create", "syslog", "siem", ...peer, "-q");
   expect(made.status, made.output).toBe(0);

@@ -64,8 +64,8 @@ test("a refused command of a host stands beside what helps", async () => {
   expect(await host(program, "disk", "zero", url, "--yes")).not.toBe(0);
   await page.goto(`${array.url}/offload/refusals`);
   await page.getByText("what helps").first().click();
-  await page.getByText("The volume is write protected.").waitFor();
-  await page.getByText("windlass event list --subject VOLUME").waitFor();
+  await page.getByText("A host has set the write protection of the volume.").waitFor();
+  await page.getByText("iscsi-swp --swp=off URL").waitFor();
   expect(browser.complaints).toEqual([]);
 });
 
@@ -73,6 +73,6 @@ test("settings show what the array finds when it looks at itself", async () => {
   await page.goto(`${array.url}/settings`);
   await page.getByText("nobody can sign in as an administrator").waitFor();
   await page.getByText("checks found nothing").click();
-  await page.getByText("only the array can read its pool, keys and tokens").waitFor();
+  await page.getByText("only the array has access to its keys, its tokens and the file of its pool").waitFor();
   expect(browser.complaints).toEqual([]);
 });

@@ -34,8 +34,11 @@ export function AcknowledgeAlert(props: { of: Alert; onClose: () => void }): JSX
       same={same()}
     >
       <p>{props.of.message}</p>
-      <Show when={!props.of.acknowledged} fallback={<p>Channels are told of it again, if it still holds.</p>}>
-        <p>No channel is told of it again, but of its end. It ends when the alert becomes more severe.</p>
+      <Show
+        when={!props.of.acknowledged}
+        fallback={<p>Channels get a message about the alert again, if it is still active.</p>}
+      >
+        <p>Channels get no further message about the alert until it ends. A worse severity ends the acknowledgement.</p>
         <TextField
           label="Note"
           name="note"

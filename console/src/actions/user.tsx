@@ -88,7 +88,7 @@ export function EditUser(props: Closing & { user: Account }): JSX.Element {
         path: api("users", props.user.name),
         body: body(),
       }}
-      // It may be the person's own name.
+      // The change can rename the user that is signed in here.
       after={() => resume()}
     >
       <TextField label="Name" name="name" required value={name()} onInput={setName} />

@@ -46,7 +46,7 @@ export async function setUp(run: SetupRun): Promise<void> {
 
 /** Changes the password of the person; all sign-ins of the user end, and this one begins anew. */
 export async function changePassword(present: string, next: string): Promise<void> {
-  // Somebody may have renamed the user.
+  // An administrator may have renamed the user since the sign-in.
   await resume();
   const { user = "", idle_seconds } = person() ?? {};
   await replace(async () => {

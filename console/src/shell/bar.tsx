@@ -1,6 +1,6 @@
 // The bar at the top: health, load, space, jobs, search, time.
 
-import { createSignal, type JSX, lazy, Show, Suspense } from "solid-js";
+import { createSignal, type JSX, Show } from "solid-js";
 import { contactLost } from "../api/contact";
 import { forget } from "../api/query";
 import type { SignInState } from "../api/schema";
@@ -12,10 +12,8 @@ import { now } from "../parts/now";
 import { clock } from "../parts/time";
 import { latency, NONE, percent, rate } from "../parts/units";
 import { person } from "../session";
+import type { Search } from "./search";
 import { standing } from "./standing";
-
-/** Loaded when somebody wants to search. */
-const Search = lazy(() => import("./search"));
 
 export function Bar(props: { onPassword: () => void }): JSX.Element {
   const status = useStatus();
@@ -55,19 +53,36 @@ export function Bar(props: { onPassword: () => void }): JSX.Element {
   );
 }
 
-/** The search box, and before it is loaded one that looks like it. */
+/** The search box. Until it is loaded, at the first focus, a field that takes the first letters. */
 function SearchPlace(): JSX.Element {
-  const [wanted, setWanted] = createSignal(false);
-  const before = () => (
-    <search class="search">
-      <input type="search" data-search="" placeholder="/ search" aria-label="Search" onFocus={() => setWanted(true)} />
-    </search>
-  );
+  const [loaded, setLoaded] = createSignal<{ Search: typeof Search; text: string; isWanted: boolean }>();
+  let first: HTMLInputElement | undefined;
+  const load = async () => {
+    try {
+      const { Search } = await import("./search");
+      setLoaded({ Search, text: first?.value ?? "", isWanted: document.activeElement === first });
+    } catch {
+      // The array does not answer: the next focus tries again.
+    }
+  };
   return (
-    <Show when={wanted()} fallback={before()}>
-      <Suspense fallback={before()}>
-        <Search />
-      </Suspense>
+    <Show
+      when={loaded()}
+      keyed
+      fallback={
+        <search class="search">
+          <input
+            ref={first}
+            type="search"
+            data-search=""
+            placeholder="/ search"
+            aria-label="Search"
+            onFocus={() => void load()}
+          />
+        </search>
+      }
+    >
+      {({ Search, text, isWanted }) => <Search text={text} isWanted={isWanted} />}
     </Show>
   );
 }

@@ -20,7 +20,8 @@ const pages = (): Hit[] =>
     path,
   }));
 
-export default function Search(): JSX.Element {
+/** `text`: what was typed before the box was loaded; `isWanted`: typing goes on in it. */
+export function Search(props: { text: string; isWanted: boolean }): JSX.Element {
   const id = createUniqueId();
   const go = useNavigate();
   const [text, setText] = createSignal("");
@@ -37,8 +38,6 @@ export default function Search(): JSX.Element {
   };
   onCleanup(stop);
   let box: HTMLInputElement | undefined;
-  // Whoever made it be loaded is about to type.
-  onMount(() => box?.focus());
   const ask = async (wanted: string, signal: AbortSignal) => {
     try {
       const { items } = await send<Part<Found>>("GET", searchPath(wanted), undefined, signal);
@@ -65,6 +64,10 @@ export default function Search(): JSX.Element {
     setNote("searching …");
     pause = setTimeout(() => void ask(next, asked.signal), PAUSE_MS);
   };
+  onMount(() => {
+    type(props.text);
+    if (props.isWanted) box?.focus();
+  });
   const choose = (named: Hit | undefined) => {
     if (named === undefined) return;
     type("");

@@ -42,7 +42,7 @@ export default function Codes(): JSX.Element {
   );
 }
 
-/** A part of an address as it was before it was encoded; whoever types one may write a percent sign. */
+/** Decodes a part of an address. A percent sign that a person typed may encode nothing. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

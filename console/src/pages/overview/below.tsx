@@ -1,4 +1,4 @@
-// What stands below the charts of the overview: bytes that offload kept off the network, and the last events.
+// Lower part of the overview: bytes that offload kept off the network, and the last events.
 
 import { For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";

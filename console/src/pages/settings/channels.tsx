@@ -22,10 +22,7 @@ export function Channels(): JSX.Element {
       <h2>Notification</h2>
       <Shown of={channels}>
         {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={<Empty>Nobody is told of alerts. A channel is made like this:</Empty>}
-          >
+          <Show when={items().length > 0} fallback={<Empty>No channel sends alerts. This command creates one:</Empty>}>
             <ul class="lines-list">
               <For each={items()}>
                 {(of) => (
@@ -130,7 +127,7 @@ function Delete(props: DialogProps): JSX.Element {
         path: api("channels", props.of.id),
       }}
     >
-      <p>It is told of nothing any more. Messages that wait for it are given up.</p>
+      <p>The channel gets no further messages, and those that wait for it are dropped.</p>
     </ChangeDialog>
   );
 }

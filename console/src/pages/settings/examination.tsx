@@ -1,4 +1,4 @@
-// What the array finds when it looks at itself and its machine.
+// Findings of the array about itself and its machine.
 
 import { For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";

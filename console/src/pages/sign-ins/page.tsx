@@ -59,13 +59,13 @@ export default function SignIns(): JSX.Element {
     <>
       <Head
         title="Sign-ins"
-        about="Browsers in which somebody has signed in"
+        about="Browsers that are signed in"
         same={[{ what: "list the sign-ins", windlass: "windlass sign-in list", path: "/api/v1/sign-ins" }]}
       />
       <SettingsTabs />
       <Shown of={signs}>
         {(items) => (
-          <Show when={items().length > 0} fallback={<Empty>Nobody has signed in with name and password.</Empty>}>
+          <Show when={items().length > 0} fallback={<Empty>No browser is signed in with name and password.</Empty>}>
             <Rows
               label="Sign-ins"
               columns={COLUMNS}
