@@ -96,6 +96,8 @@ fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
         | CatalogChange::SetReservation { .. }
         | CatalogChange::SetZeroDetection { .. }
         | CatalogChange::SetCeiling { .. }
+        | CatalogChange::Lock { .. }
+        | CatalogChange::Unlock { .. }
         | CatalogChange::PutDocument { .. }
         | CatalogChange::DeleteDocument { .. } => None,
     }
@@ -226,6 +228,7 @@ impl Control {
 
     /// Raises the events of a start.
     async fn announce_start(&self) {
+        self.lock_objects().await;
         self.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
         self.report_unrecorded_portals();
         self.report_https_fault();

@@ -267,9 +267,12 @@ impl ControlError {
             PoolError::BadSize { size_bytes, max_bytes } => VolumeError::InvalidSize { size_bytes, max_bytes }.into(),
             PoolError::Damaged(reason) => Self::Damaged { reason },
             PoolError::Busy(reason) => PoolRefusal::Busy { reason }.into(),
-            PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
-                Self::Damaged { reason: error.to_string() }
-            }
+            // Commands check these before they ask the pool.
+            PoolError::NoSuchObject(_)
+            | PoolError::ObjectExists(_)
+            | PoolError::NoSnapshot(_)
+            | PoolError::Locked { .. }
+            | PoolError::BadDocument { .. } => Self::Damaged { reason: error.to_string() },
         }
     }
 }

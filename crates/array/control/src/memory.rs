@@ -104,6 +104,7 @@ const fn new_object(id: ObjectId, kind: ObjectKind, size_bytes: u64) -> ObjectIn
         reservation: None,
         promised_bytes: 0,
         ceiling_bytes: None,
+        locked_until: None,
     }
 }
 
@@ -189,14 +190,19 @@ impl State {
                     reservation: None,
                     promised_bytes: 0,
                     ceiling_bytes: None,
+                    locked_until: None,
                     zero_detection: true,
                     ..parent
                 };
                 self.insert(ObjectInfo { id, kind, parent: Some(source), write_cache: false, ..thin })
             }
-            CatalogChange::DeleteObject { id } => self.object(id).copied().map(|info| {
-                self.objects.remove(&info.id.0);
-            }),
+            CatalogChange::DeleteObject { id } => match self.object(id)?.locked_until {
+                Some(until) => Err(PoolError::Locked { object: id, until }),
+                None => {
+                    self.objects.remove(&id.0);
+                    Ok(())
+                }
+            },
             CatalogChange::Resize { id, size_bytes } => {
                 self.object(id)?.size_bytes = size_bytes;
                 Ok(())
@@ -225,6 +231,27 @@ impl State {
                 }
                 self.object(id)?.ceiling_bytes = ceiling_bytes;
                 Ok(())
+            }
+            CatalogChange::Lock { id, until } => {
+                let info = self.object(id)?;
+                match info.locked_until {
+                    _ if info.kind != ObjectKind::Snapshot => Err(PoolError::NoSnapshot(id)),
+                    Some(later) if later > until => Err(PoolError::Locked { object: id, until: later }),
+                    _ => {
+                        info.locked_until = Some(until);
+                        Ok(())
+                    }
+                }
+            }
+            CatalogChange::Unlock { id, now } => {
+                let info = self.object(id)?;
+                match info.locked_until {
+                    Some(until) if until > now => Err(PoolError::Locked { object: id, until }),
+                    _ => {
+                        info.locked_until = None;
+                        Ok(())
+                    }
+                }
             }
             CatalogChange::Rollback { id, source } => {
                 let ObjectInfo { size_bytes, mapped_bytes, .. } = *self.object(source)?;

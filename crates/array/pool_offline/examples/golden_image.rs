@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, EngineChoice, FileDisk, FormatOptions, LocalMedia, OpenOptions};
 use pool::{
-    BlockNumber, ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, OperationId, Options, Outcome,
+    BlockNumber, ByteRange, CatalogChange, Core, Hour, ObjectId, ObjectKind, Operation, OperationId, Options, Outcome,
     Stability, View,
 };
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ struct Object {
     size_bytes: u64,
     write_cache: bool,
     ceiling_bytes: Option<u64>,
+    locked_until_hour: Option<u32>,
     blocks: BTreeMap<u64, u64>,
 }
 
@@ -92,6 +93,9 @@ impl Story {
         story.write(space, SPACE_PLACE + 9, 3);
         story.share(a, 0, space, SPACE_PLACE + 512, 256);
         story.limit(space, 300 << 20);
+        let [kept, released] = [a, b].map(|volume| story.copy(volume, ObjectKind::Snapshot));
+        story.lock(kept, 500_000);
+        story.lock(released, 500_001);
         let gone = story.create(1 << 44);
         story.write(gone, 1 << 31, 40);
         story.checkpoint();
@@ -132,6 +136,8 @@ impl Story {
             let limited = story.create(pool::ADDRESS_SPACE_BYTES);
             story.limit(limited, 5 << 40);
             story.limit(space, 7 << 20);
+            story.lock(second, 500_123);
+            story.unlock(released);
             story.document("host/20", &"h".repeat(1500));
             assert!(story.objects.contains_key(&second.0));
         }
@@ -151,6 +157,7 @@ impl Story {
                     "size_bytes": object.size_bytes,
                     "write_cache": object.write_cache,
                     "ceiling_bytes": object.ceiling_bytes,
+                    "locked_until_hour": object.locked_until_hour,
                     "blocks": blocks,
                 })
             })
@@ -187,6 +194,7 @@ impl Story {
             size_bytes,
             write_cache: false,
             ceiling_bytes: None,
+            locked_until_hour: None,
             blocks: BTreeMap::new(),
         };
         self.objects.insert(id.0, object);
@@ -201,6 +209,7 @@ impl Story {
             parent: source.0,
             write_cache: false,
             ceiling_bytes: None,
+            locked_until_hour: None,
             ..self.objects[&source.0].clone()
         };
         self.objects.insert(id.0, object);
@@ -232,6 +241,17 @@ impl Story {
         let ceiling_bytes = Some(ceiling_bytes);
         self.run(Operation::Catalog(vec![CatalogChange::SetCeiling { id, ceiling_bytes }]));
         self.object(id).ceiling_bytes = ceiling_bytes;
+    }
+
+    fn lock(&mut self, id: ObjectId, until: u32) {
+        let hour = Hour::new(until).expect("an hour");
+        self.run(Operation::Catalog(vec![CatalogChange::Lock { id, until: hour }]));
+        self.object(id).locked_until_hour = Some(until);
+    }
+
+    fn unlock(&mut self, id: ObjectId) {
+        self.run(Operation::Catalog(vec![CatalogChange::Unlock { id, now: Hour::MAX }]));
+        self.object(id).locked_until_hour = None;
     }
 
     fn document(&mut self, key: &str, value: &str) {

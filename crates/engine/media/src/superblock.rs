@@ -67,6 +67,8 @@ pub const FEATURE_ALLOTMENTS: u64 = 1 << 11;
 pub const FEATURE_UNCONFIRMED: u64 = 1 << 12;
 /// The pool has, or has had, an address space with a ceiling.
 pub const FEATURE_CEILING: u64 = 1 << 13;
+/// The pool has, or has had, a locked snapshot.
+pub const FEATURE_LOCKS: u64 = 1 << 14;
 /// Incompatible features that this build supports.
 const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS
     | FEATURE_WIDE
@@ -74,7 +76,8 @@ const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS
     | FEATURE_PATCHES
     | FEATURE_ALLOTMENTS
     | FEATURE_UNCONFIRMED
-    | FEATURE_CEILING;
+    | FEATURE_CEILING
+    | FEATURE_LOCKS;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

@@ -110,6 +110,10 @@ mutations! {
         PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
         /// A transaction does not make an address space grow beyond its ceiling.
         Ceiling: "ceiling", "a clone does not count against the ceiling of an address space";
+        /// A locked object is not deleted.
+        Locks: "locks", "a locked snapshot can be deleted";
+        /// A lock ends at its hour, and no change makes that hour earlier.
+        LockEnds: "lock-ends", "a lock can be made to end earlier";
         /// After a crash, what is no longer shared is not taken off bounds before everything is given back again.
         ReclaimAgain: "reclaim-again", "bounds of shared blocks fall while trees that a crash brought back share these";
         /// A transaction that writes into a range which it also clones plans for shared pages there.

@@ -39,6 +39,8 @@ fn of_pool(error: PoolError) -> EngineError {
         | PoolError::BadDocument { .. }
         | PoolError::BadReservation { .. }
         | PoolError::BadCeiling { .. }
+        | PoolError::Locked { .. }
+        | PoolError::NoSnapshot(_)
         | PoolError::CannotGrow(_)
         | PoolError::Busy(_)
         | PoolError::Damaged(_) => EngineError::Internal { reason: error.to_string() },

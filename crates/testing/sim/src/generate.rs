@@ -13,6 +13,8 @@ pub(crate) struct Generator {
     random: Random,
     next_tag: u32,
     next_id: u64,
+    /// Present hour of locks.
+    hour: u32,
 }
 
 /// Sectors that a map page at level 3 spans.
@@ -36,7 +38,7 @@ pub(crate) const FIRST_OBJECT: u64 = 16;
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT }
+        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT, hour: 1 }
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -253,7 +255,30 @@ impl Generator {
                 let most = self.of(&world.document_bytes);
                 Catalog::Put { key, tag: self.tag(), bytes: self.below(most) as u32 }
             }
+            _ if model.objects.get(&object).is_some_and(|of| of.snapshot && of.parent != 0) => self.lock(object),
             _ => Catalog::WriteCache { id: object, enabled: self.one_in(2) },
+        }
+    }
+
+    /// Draws a lock, or the end of one; time passes.
+    fn lock(&mut self, id: u64) -> Catalog {
+        self.hour += self.of(&[0, 0, 1, 2]);
+        match self.below(3) {
+            // Now and then it would end a lock earlier.
+            0 | 1 => Catalog::Lock { id, until: self.hour + self.below(4) as u32 },
+            _ => Catalog::Unlock { id, now: self.hour },
+        }
+    }
+
+    /// Adds the end of a lock in front of a deletion, mostly.
+    fn unlocking(&mut self, change: Catalog, model: &Model) -> Vec<Catalog> {
+        match change {
+            Catalog::Delete { id } if model.objects.get(&id).is_some_and(|object| object.locked.is_some()) => {
+                self.hour += self.of(&[0, 0, 1, 2]);
+                let unlock = Catalog::Unlock { id, now: self.hour };
+                if self.one_in(4) { vec![change] } else { vec![unlock, change] }
+            }
+            change => vec![change],
         }
     }
 
@@ -466,7 +491,10 @@ impl Generator {
             | Kind::Delete
             | Kind::Resize
             | Kind::WriteCache
-            | Kind::Document => Request::Catalog(vec![self.catalog(kind, world, model)]),
+            | Kind::Document => {
+                let change = self.catalog(kind, world, model);
+                Request::Catalog(self.unlocking(change, model))
+            }
             Kind::Batch => {
                 // Several changes at once, with deletions in between, and occasionally one that
                 // makes all of them fail.
@@ -492,6 +520,10 @@ impl Generator {
                         // A clone that is larger than its source.
                         let sectors = (source.sectors + self.below(world.volume_sectors)).min(MOST_SECTORS);
                         changes.extend([change, Catalog::Resize { id, sectors }]);
+                    } else if let Catalog::Clone { id, snapshot: true, .. } = change
+                        && self.one_in(4)
+                    {
+                        changes.extend([change, Catalog::Lock { id, until: self.hour + self.below(4) as u32 }]);
                     } else if let Catalog::Clone { id, .. } = change
                         && self.one_in(3)
                     {

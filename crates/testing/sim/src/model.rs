@@ -74,6 +74,8 @@ pub struct Object {
     pub reserved: Option<u8>,
     /// Largest number of blocks that an address space may use.
     pub ceiling: Option<u64>,
+    /// Hour before which a locked snapshot is not unlocked.
+    pub locked: Option<u32>,
     /// Number of 4 KiB blocks with any content.
     pub mapped: u64,
     /// Blocks for which space is promised.
@@ -89,6 +91,7 @@ pub(crate) enum Undo {
     Object { object: u64, before: Option<Box<Object>> },
     Reserved { object: u64, before: Option<u8> },
     Ceiling { object: u64, before: Option<u64> },
+    Locked { object: u64, before: Option<u32> },
     Allotted { object: u64, before: Rc<BTreeSet<u64>> },
     Document { key: String, before: Option<Vec<u8>> },
 }
@@ -276,6 +279,7 @@ impl Model {
                     parent: *source,
                     reserved: None,
                     ceiling: None,
+                    locked: None,
                     allotted: Rc::default(),
                     ..object.clone()
                 };
@@ -323,6 +327,8 @@ impl Model {
                     object.ceiling = *blocks;
                 }
             }
+            Catalog::Lock { id, until } => self.set_lock(*id, Some(*until), undo),
+            Catalog::Unlock { id, .. } => self.set_lock(*id, None, undo),
             Catalog::ZeroDetection { enabled, .. } => self.stores_zeros |= !enabled,
             Catalog::Put { key, tag, bytes } => {
                 let key = document_key(*key);
@@ -335,6 +341,39 @@ impl Model {
                 undo.push(Undo::Document { key, before });
             }
         }
+    }
+
+    fn set_lock(&mut self, id: u64, locked: Option<u32>, undo: &mut Vec<Undo>) {
+        if let Some(object) = self.objects.get_mut(&id) {
+            undo.push(Undo::Locked { object: id, before: object.locked });
+            object.locked = locked;
+        }
+    }
+
+    /// Object whose lock forbids the changes.
+    pub(crate) fn forbids(&self, changes: &[Catalog]) -> Option<u64> {
+        let mut locks = BTreeMap::new();
+        for change in changes {
+            let (Catalog::Delete { id }
+            | Catalog::Resize { id, .. }
+            | Catalog::Rollback { id, .. }
+            | Catalog::Lock { id, .. }
+            | Catalog::Unlock { id, .. }) = change
+            else {
+                continue;
+            };
+            let stored = || self.objects.get(id).and_then(|object| object.locked);
+            let lock = locks.entry(*id).or_insert_with(stored);
+            let is_allowed = match change {
+                Catalog::Lock { until, .. } => lock.replace(*until).is_none_or(|before| before <= *until),
+                Catalog::Unlock { now, .. } => lock.take().is_none_or(|until| until <= *now),
+                _ => lock.is_none(),
+            };
+            if !is_allowed {
+                return Some(*id);
+            }
+        }
+        None
     }
 
     /// Copies the content of a range of the source to the destination.
@@ -378,6 +417,11 @@ impl Model {
                 Undo::Ceiling { object, before } => {
                     if let Some(object) = self.objects.get_mut(&object) {
                         object.ceiling = before;
+                    }
+                }
+                Undo::Locked { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.locked = before;
                     }
                 }
                 Undo::Allotted { object, before } => {

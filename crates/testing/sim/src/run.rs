@@ -21,8 +21,8 @@ use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
-    Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
-    OperationId, Output, PoolError, TurnWork,
+    Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, Hour, ObjectId, ObjectKind,
+    Operation, OperationId, Output, PoolError, TurnWork,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -418,6 +418,7 @@ impl Run {
             Request::PlacesOf { .. } | Request::CheckStep => true,
             Request::Grow { blocks } => *blocks > self.disk.block_count(),
             Request::Transaction { changes, .. } => self.model.takes(changes),
+            Request::Catalog(changes) if self.model.forbids(changes).is_some() => false,
             Request::Catalog(changes) => match changes.as_slice() {
                 [Catalog::Clone { source, id, .. }] => {
                     self.model.objects.contains_key(source) && !self.model.objects.contains_key(id)
@@ -513,6 +514,9 @@ impl Run {
             }
             Request::Catalog(changes) => {
                 self.catalog_effects += 1;
+                if let Some(id) = self.model.forbids(changes) {
+                    return Err(format!("{}: takes effect, although object {id} is locked", flight.request));
+                }
                 for change in changes {
                     if let Catalog::Create { id, .. } | Catalog::CreateCapture { id, .. } | Catalog::Clone { id, .. } =
                         change
@@ -552,6 +556,7 @@ impl Run {
                 | Undo::Document { .. }
                 | Undo::Reserved { .. }
                 | Undo::Ceiling { .. }
+                | Undo::Locked { .. }
                 | Undo::Allotted { .. } => {}
             }
         }
@@ -603,6 +608,13 @@ impl Run {
                     catalog_effects != self.catalog_effects || self.model.has_ceiling(&request)
                 }
                 Failure::Pool(PoolError::BadCeiling { .. }) => catalog_effects != self.catalog_effects,
+                Failure::Pool(PoolError::Locked { .. }) => {
+                    let forbids =
+                        matches!(&request, Request::Catalog(changes) if self.model.forbids(changes).is_some());
+                    catalog_effects != self.catalog_effects || forbids
+                }
+                // The generator locks snapshots alone.
+                Failure::Pool(PoolError::NoSnapshot(_)) => false,
                 Failure::Pool(PoolError::BadDocument { .. } | PoolError::BadReservation { .. }) => false,
             };
             self.report.failed += u64::from(self.troubled);
@@ -665,6 +677,10 @@ fn words(failure: &Failure) -> String {
     }
 }
 
+fn hour(number: u32) -> Hour {
+    Hour::new(number).unwrap_or(Hour::MAX)
+}
+
 /// Engine form of a catalog change.
 fn change(change: &Catalog) -> CatalogChange {
     match change {
@@ -684,6 +700,8 @@ fn change(change: &Catalog) -> CatalogChange {
         Catalog::Ceiling { id, blocks } => {
             CatalogChange::SetCeiling { id: ObjectId(*id), ceiling_bytes: blocks.map(|blocks| blocks * 4096) }
         }
+        Catalog::Lock { id, until } => CatalogChange::Lock { id: ObjectId(*id), until: hour(*until) },
+        Catalog::Unlock { id, now } => CatalogChange::Unlock { id: ObjectId(*id), now: hour(*now) },
         Catalog::Reserve { id, percent } => CatalogChange::SetReservation {
             id: ObjectId(*id),
             reservation: percent.map(|overwrite_percent| pool::Reservation { overwrite_percent }),

@@ -78,6 +78,10 @@ pub enum Catalog {
     Reserve { id: u64, percent: Option<u8> },
     /// Limits the blocks of an address space, or ends the limit.
     Ceiling { id: u64, blocks: Option<u64> },
+    /// Locks a snapshot until an hour.
+    Lock { id: u64, until: u32 },
+    /// Ends a lock whose hour has come.
+    Unlock { id: u64, now: u32 },
     /// Switches the detection of written zeros.
     ZeroDetection { id: u64, enabled: bool },
     /// Stores a document.
@@ -218,6 +222,8 @@ impl fmt::Display for Catalog {
             Self::Reserve { id, percent: None } => write!(f, "reserve nothing for object {id}"),
             Self::Ceiling { id, blocks: Some(blocks) } => write!(f, "limit object {id} to {blocks} blocks"),
             Self::Ceiling { id, blocks: None } => write!(f, "end the limit of object {id}"),
+            Self::Lock { id, until } => write!(f, "lock object {id} until hour {until}"),
+            Self::Unlock { id, now } => write!(f, "unlock object {id} at hour {now}"),
             Self::ZeroDetection { id, enabled: true } => write!(f, "zero detection of object {id} on"),
             Self::ZeroDetection { id, enabled: false } => write!(f, "zero detection of object {id} off"),
             Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),

@@ -6,7 +6,6 @@ use super::when::zone;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::snapshots::record::SnapshotRecord;
-use crate::trash::discard::remove;
 use crate::trash::record::Trashed;
 use pool::ObjectId;
 use std::collections::BTreeMap;
@@ -86,7 +85,7 @@ impl Control {
         record.rules_changed &= !is_all;
         for snapshot in gone {
             published.extend(self.snapshots_changed(snapshot.volume));
-            remove(Trashed::Snapshot(snapshot), Vec::new(), false, times, &mut changes, &mut edits)?;
+            self.remove_object(Trashed::Snapshot(snapshot), Vec::new(), false, times, &mut changes, &mut edits)?;
         }
         self.store_run(changes, edits, &record, &published).await
     }

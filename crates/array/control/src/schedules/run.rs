@@ -180,6 +180,7 @@ impl Control {
                 )
             };
             changes.push(CatalogChange::CloneObject { source: member.object, id: object, kind: ObjectKind::Snapshot });
+            changes.extend(snapshot.lock_object());
             changes.push(snapshot.put()?);
             published.extend(self.snapshots_changed(member.id));
             edits.push(snapshot.into());

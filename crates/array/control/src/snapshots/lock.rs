@@ -9,6 +9,7 @@ use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
+use crate::trusted_time::hour::full_hour;
 use jiff::{SignedDuration, Timestamp};
 
 /// Longest time for which a snapshot can be locked: ten years.
@@ -19,7 +20,7 @@ const MOST: SignedDuration = SignedDuration::from_hours(24 * 3660);
 pub struct SnapshotLock {
     /// As in [`SnapshotShow`](super::SnapshotShow).
     pub snapshot: String,
-    /// End of the lock.
+    /// End of the lock; rounded up to a full hour.
     pub until: Timestamp,
 }
 
@@ -43,19 +44,24 @@ impl Request for SnapshotLock {
         if self.until <= now || self.until.duration_since(now) > MOST {
             return Err(ControlError::InvalidSetting("a lock ends in the future, within ten years".to_owned()));
         }
-        if let Some(until) = record.locked_until.filter(|until| *until > self.until) {
+        let end = full_hour(self.until);
+        if let Some(until) = record.locked_until.filter(|until| *until > end) {
             let name = control.directory().full_name(&record);
             return Err(SnapshotError::Locked { name, until }.into());
         }
-        let record = SnapshotRecord { locked_until: Some(self.until), ..record };
-        let changes = vec![record.put()?, control.put_time()?];
+        let record = SnapshotRecord { locked_until: Some(end), ..record };
+        let changes = [record.put()?, control.put_time()?].into_iter().chain(record.lock_object()).collect();
         control.commit(changes, vec![record.clone().into()], &[]).await?;
         control.show_snapshot(record).await
     }
 
     fn event(&self, view: &SnapshotView) -> Option<Draft> {
         let (volume, name) = (&view.volume, &view.record.name);
-        Some(Draft::info("snapshot-locked", volume, format!("snapshot {volume}@{name} locked until {:.0}", self.until)))
+        Some(Draft::info(
+            "snapshot-locked",
+            volume,
+            format!("snapshot {volume}@{name} locked until {:.0}", full_hour(self.until)),
+        ))
     }
 }
 
@@ -81,15 +87,5 @@ impl Request for SnapshotPin {
         let (volume, name) = (&view.volume, &view.record.name);
         let done = if self.pinned { "pinned" } else { "released to the rules of its schedule" };
         Some(Draft::info("snapshot-pinned", volume, format!("snapshot {volume}@{name} {done}")))
-    }
-}
-
-impl Control {
-    /// Checks that a snapshot may be deleted. Errors: `Locked`.
-    pub(crate) fn check_unlocked(&self, snapshot: &SnapshotRecord) -> Result<(), ControlError> {
-        match snapshot.locked_until.filter(|_| snapshot.is_locked(self.trusted_now())) {
-            Some(until) => Err(SnapshotError::Locked { name: self.directory().full_name(snapshot), until }.into()),
-            None => Ok(()),
-        }
     }
 }

@@ -5,6 +5,7 @@ mod create;
 pub(crate) mod error;
 mod list;
 mod lock;
+mod locked_objects;
 pub(crate) mod record;
 mod tree;
 

@@ -30,7 +30,7 @@ pub struct SnapshotRecord {
     /// True if the rules of its schedule leave it alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// End of its lock, by trusted time.
+    /// End of its lock, by trusted time: a full hour, but for locks of a release before objects could be locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked_until: Option<Timestamp>,
 }

@@ -1,13 +1,17 @@
 //! Locked snapshots: no request and no clock deletes one before its time (K1).
 
 use super::Array;
+use crate::record::Document;
+use crate::trusted_time::hour::{full_hour, hour_of};
 use crate::*;
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
+use pool::{CatalogChange, Hour, PoolError};
 use random::Random;
 use std::time::Duration;
 
+const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(86_400);
 
 fn lock(snapshot: &str, until: Timestamp) -> SnapshotLock {
@@ -16,6 +20,10 @@ fn lock(snapshot: &str, until: Timestamp) -> SnapshotLock {
 
 fn take(array: &Array, name: &str) -> SnapshotView {
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: name.to_owned() }).unwrap()
+}
+
+fn all() -> SnapshotList {
+    SnapshotList { volume: None, older_than: None }
 }
 
 fn delete(now: bool) -> SnapshotDelete {
@@ -35,7 +43,7 @@ fn a_locked_snapshot_is_deleted_by_nobody_and_its_lock_only_becomes_longer() {
     array.create("v1");
     take(&array, "s");
     let now = Environment::now(&*array.environment);
-    let end = now + SignedDuration::from_hours(48);
+    let end = full_hour(now) + SignedDuration::from_hours(48);
     assert_eq!(array.code(lock("v1@s", now - SignedDuration::from_secs(9))), "invalid-setting");
     assert_eq!(array.code(lock("v1@s", now + SignedDuration::from_hours(24 * 4000))), "invalid-setting");
     assert_eq!(array.run(lock("v1@s", end)).unwrap().record.locked_until, Some(end));
@@ -43,7 +51,10 @@ fn a_locked_snapshot_is_deleted_by_nobody_and_its_lock_only_becomes_longer() {
     assert_eq!((error.code(), error.class()), ("locked", Class::Conflict));
     assert!(error.to_string().starts_with("snapshot v1@s is locked until 2026-"), "{error}");
     assert_eq!(array.code(delete(true)), "locked");
-    assert_eq!(array.code(lock("v1@s", end - SignedDuration::from_secs(1))), "locked");
+    assert_eq!(array.code(lock("v1@s", end - SignedDuration::from_secs(3600))), "locked");
+    // Ends are full hours.
+    let earlier = lock("v1@s", end - SignedDuration::from_secs(1));
+    assert_eq!(array.run(earlier).unwrap().record.locked_until, Some(end));
     let end = array.run(lock("v1@s", end + SignedDuration::from_hours(1))).unwrap().record.locked_until.unwrap();
     // Its volume goes to the trash, but not out of it.
     let volume = |now| VolumeDelete { volume: "v1".to_owned(), with_snapshots: true, now, ..VolumeDelete::default() };
@@ -59,7 +70,7 @@ fn a_locked_snapshot_is_deleted_by_nobody_and_its_lock_only_becomes_longer() {
     block_on(array.control.look_for_wanted_space(&mut 0));
     assert_eq!((array.run(TrashList).unwrap().len(), array.catalog.offer.is_made.get()), (1, false));
     // When the lock is over, the trash is emptied.
-    pass(&array, DAY);
+    pass(&array, DAY + HOUR);
     assert!(array.control.trusted_now() > end);
     block_on(array.control.look());
     assert_eq!(array.run(TrashList).unwrap(), []);
@@ -83,7 +94,7 @@ fn a_clock_that_is_set_ends_no_lock() {
     // Two days pass, as far as the array can measure.
     array.environment.pass(DAY);
     assert_eq!(array.code(delete(true)), "locked");
-    array.environment.pass(DAY);
+    array.environment.pass(DAY + HOUR);
     array.run(delete(true)).unwrap();
     // Without locks nothing of it is stored.
     array.environment.pass(DAY);
@@ -105,7 +116,7 @@ fn trusted_time_is_stored_now_and_then_and_at_a_stop() {
     let again = Array::over(array.catalog).unwrap();
     again.environment.set_now(now + SignedDuration::from_hours(25));
     assert_eq!(again.code(delete(true)), "locked");
-    pass(&again, DAY + Duration::from_secs(60));
+    pass(&again, DAY + HOUR);
     again.run(delete(true)).unwrap();
 }
 
@@ -190,4 +201,92 @@ fn no_sequence_of_requests_and_clocks_ends_a_lock() {
             assert!(array.control.object(object).is_ok(), "seed {seed}");
         }
     }
+}
+
+/// The pool refuses what a defect of `control` would ask for.
+#[test]
+fn the_pool_itself_deletes_no_locked_snapshot() {
+    let array = Array::new();
+    array.create("v1");
+    let object = take(&array, "s").record.object;
+    let now = Environment::now(&*array.environment);
+    array.run(lock("v1@s", now + SignedDuration::from_hours(2))).unwrap();
+    let until = array.control.object(object).unwrap().locked_until.unwrap();
+    let commit = |changes| block_on(array.control.catalog().commit(changes));
+    let delete = CatalogChange::DeleteObject { id: object };
+    assert_eq!(commit(vec![delete.clone()]), Err(PoolError::Locked { object, until }));
+    let early = Hour::new(until.get() - 1).unwrap();
+    let unlock = |now| CatalogChange::Unlock { id: object, now };
+    assert_eq!(commit(vec![unlock(early), delete.clone()]), Err(PoolError::Locked { object, until }));
+    assert_eq!(commit(vec![unlock(until), delete]), Ok(()));
+}
+
+/// A schedule locks the object in the commit that takes the snapshot, and removes it when both allow it.
+#[test]
+fn snapshots_of_a_schedule_are_locked_from_the_beginning() {
+    let array = Array::new();
+    array.create("v1");
+    let schedule = ScheduleCreate {
+        name: "often".to_owned(),
+        when: When::Every { seconds: 3600 },
+        zone: None,
+        volumes: vec!["v1".to_owned()],
+        label: None,
+        keep: Keep { hourly: 1, ..Keep::default() },
+        keep_last: Some(1),
+        lock_seconds: Some(7200),
+    };
+    array.run(schedule).unwrap();
+    for _ in 0..6 {
+        pass(&array, HOUR);
+        block_on(array.control.look());
+        block_on(array.control.look());
+        for view in array.run(all()).unwrap() {
+            let is_locked = array.control.object(view.record.object).unwrap().locked_until.is_some();
+            assert!(is_locked, "{}", view.record.name);
+        }
+    }
+    // Those whose lock is over are gone.
+    let left = array.run(all()).unwrap().len();
+    assert!((2..=4).contains(&left), "{left}");
+}
+
+/// A release that kept locks in documents alone left objects without one, and ends within hours.
+#[test]
+fn locks_of_an_older_release_are_adopted_by_the_pool() {
+    let array = Array::new();
+    array.create("v1");
+    let record = take(&array, "s").record;
+    let now = Environment::now(&*array.environment);
+    let end = full_hour(now) + SignedDuration::from_mins(2 * 24 * 60 - 20);
+    let older = SnapshotRecord { locked_until: Some(end), ..record.clone() };
+    block_on(array.control.catalog().commit(vec![older.put().unwrap(), array.control.put_time().unwrap()])).unwrap();
+    assert_eq!(array.control.object(record.object).unwrap().locked_until, None);
+    for _ in 0..2 {
+        let again = Array::over(std::rc::Rc::clone(&array.catalog)).unwrap();
+        let kept = again.control.object(record.object).unwrap().locked_until.unwrap();
+        assert_eq!(kept, hour_of(full_hour(end)).unwrap());
+        let shown = again.run(SnapshotShow { snapshot: "v1@s".to_owned() }).unwrap().record.locked_until;
+        assert_eq!(shown, Some(full_hour(end)));
+    }
+}
+
+/// The same for a snapshot that went to the trash with its volume.
+#[test]
+fn locks_in_the_trash_are_adopted_by_the_pool() {
+    let array = Array::new();
+    array.create("v1");
+    let record = take(&array, "s").record;
+    let end = full_hour(Environment::now(&*array.environment)) + SignedDuration::from_hours(40);
+    let older = SnapshotRecord { locked_until: Some(end), ..record.clone() };
+    block_on(array.control.catalog().commit(vec![older.put().unwrap(), array.control.put_time().unwrap()])).unwrap();
+    let array = Array::over(array.catalog).unwrap();
+    // As an older release left it.
+    let unlock = CatalogChange::Unlock { id: record.object, now: Hour::MAX };
+    let volume = VolumeDelete { volume: "v1".to_owned(), with_snapshots: true, ..VolumeDelete::default() };
+    array.run(volume).unwrap();
+    block_on(array.control.catalog().commit(vec![unlock])).unwrap();
+    let array = Array::over(array.catalog).unwrap();
+    assert!(array.control.object(record.object).unwrap().locked_until.is_some());
+    assert_eq!(array.code(TrashEmpty { item: None }), "locked");
 }

@@ -1,7 +1,6 @@
 //! Deletion of volumes, shares and snapshots: to the trash, or for good.
 
 use super::TrashView;
-use super::empty::remove_for_good;
 use super::error::TrashError;
 use super::record::{TrashRecord, Trashed};
 use crate::access::record::AccessRecord;
@@ -78,27 +77,6 @@ pub(crate) struct Times {
     until: Timestamp,
 }
 
-/// Adds the changes and edits that remove one object: to the trash, or, without times, for good.
-pub(crate) fn remove(
-    what: Trashed,
-    grants: Vec<AccessRecord>,
-    with_source: bool,
-    times: Option<Times>,
-    changes: &mut Vec<CatalogChange>,
-    edits: &mut Vec<Edit>,
-) -> Result<(), ControlError> {
-    changes.push(what.delete());
-    edits.push(what.remove());
-    if let Some(Times { deleted, until }) = times {
-        let record = TrashRecord { what, deleted, until, with_source, grants };
-        changes.push(record.put()?);
-        edits.push(record.into());
-    } else {
-        changes.push(CatalogChange::DeleteObject { id: what.object() });
-    }
-    Ok(())
-}
-
 impl Control {
     /// Deletes objects, in one commit, under the caller's lock on changes. Grants end before their
     /// volume does.
@@ -159,15 +137,37 @@ impl Control {
     ) -> Result<Vec<Edit>, ControlError> {
         let id = what.id();
         let mut edits = Vec::with_capacity(2 * (1 + snapshots.len()));
-        remove(what, grants, false, times, changes, &mut edits)?;
+        self.remove_object(what, grants, false, times, changes, &mut edits)?;
         for snapshot in snapshots {
-            remove(Trashed::Snapshot(snapshot), Vec::new(), true, times, changes, &mut edits)?;
+            self.remove_object(Trashed::Snapshot(snapshot), Vec::new(), true, times, changes, &mut edits)?;
         }
         if times.is_none() {
             for orphan in self.directory().trash_of(id) {
-                remove_for_good(orphan, changes, &mut edits);
+                self.remove_for_good(orphan, changes, &mut edits);
             }
         }
         Ok(edits)
+    }
+
+    /// Adds the changes and edits that remove one object: to the trash, or, without times, for good.
+    pub(crate) fn remove_object(
+        &self,
+        what: Trashed,
+        grants: Vec<AccessRecord>,
+        with_source: bool,
+        times: Option<Times>,
+        changes: &mut Vec<CatalogChange>,
+        edits: &mut Vec<Edit>,
+    ) -> Result<(), ControlError> {
+        changes.push(what.delete());
+        edits.push(what.remove());
+        if let Some(Times { deleted, until }) = times {
+            let record = TrashRecord { what, deleted, until, with_source, grants };
+            changes.push(record.put()?);
+            edits.push(record.into());
+        } else {
+            changes.extend(self.deletion(what.object()));
+        }
+        Ok(())
     }
 }

@@ -61,13 +61,13 @@ impl Request for TrashEmpty {
     }
 }
 
-/// Adds the changes and the edit that remove one from the trash for good.
-pub(super) fn remove_for_good(item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
-    changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
-    edits.push(Edit::Trash(item.what.id(), None));
-}
-
 impl Control {
+    /// Adds the changes and the edit that remove one from the trash for good.
+    pub(super) fn remove_for_good(&self, item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
+        changes.extend(self.deletion(item.what.object()).chain([item.delete()]));
+        edits.push(Edit::Trash(item.what.id(), None));
+    }
+
     /// Deletes one in the trash with the snapshots of it that are there, in one commit, under the
     /// caller's lock on changes. Returns its name; `None` if it is there no more.
     pub(super) async fn delete_for_good(&self, item: &TrashRecord) -> Result<Option<String>, ControlError> {
@@ -78,7 +78,7 @@ impl Control {
             let Some(item) = directory.trash_by_id(id) else { return Ok(None) };
             let is_source = item.what.source().is_none();
             let snapshots = directory.trash_of(id).filter(|_| is_source);
-            [item].into_iter().chain(snapshots).for_each(|item| remove_for_good(item, &mut changes, &mut edits));
+            [item].into_iter().chain(snapshots).for_each(|item| self.remove_for_good(item, &mut changes, &mut edits));
             directory.trash_name(&item.what)
         };
         self.check_trash_unlocked(id)?;

@@ -94,12 +94,17 @@ impl Trashed {
 }
 
 impl TrashRecord {
-    /// End of the lock that protects a snapshot from deletion at this trusted time.
-    pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
+    /// Document of a snapshot.
+    pub(crate) const fn snapshot(&self) -> Option<&SnapshotRecord> {
         match &self.what {
-            Trashed::Snapshot(snapshot) => snapshot.lock(now),
+            Trashed::Snapshot(snapshot) => Some(snapshot),
             Trashed::Volume(_) | Trashed::Share(_) => None,
         }
+    }
+
+    /// End of the lock that protects a snapshot from deletion at this trusted time.
+    pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
+        self.snapshot()?.lock(now)
     }
 }
 

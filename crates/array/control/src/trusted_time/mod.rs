@@ -5,6 +5,7 @@
 //! by the time that has elapsed since, and never beyond the time of day. It does not go back. Time for
 //! which the array was off does not count; locks last that much longer.
 
+pub(crate) mod hour;
 pub(crate) mod part;
 
 use crate::control::Control;
@@ -28,10 +29,10 @@ impl Control {
         self.trusted_time().now(&**self.environment())
     }
 
-    /// End of a lock of so many seconds from now on.
+    /// End of a lock of so many seconds from now on, at a full hour.
     pub(crate) fn lock_end(&self, seconds: Option<u32>) -> Option<Timestamp> {
         let length = SignedDuration::from_secs(i64::from(seconds?));
-        self.trusted_now().checked_add(length).ok()
+        self.trusted_now().checked_add(length).ok().map(hour::full_hour)
     }
 
     /// Change that stores trusted time with the first lock.

@@ -3,7 +3,7 @@
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::operation::ADDRESS_SPACE_BYTES;
-use crate::interface::{ObjectId, ObjectKind, Reservation};
+use crate::interface::{Hour, ObjectId, ObjectKind, Reservation};
 use media::BlockAddress;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) struct Object {
     ///
     /// [`CEILING_UNIT_BYTES`]: crate::interface::operation::CEILING_UNIT_BYTES
     pub ceiling_bytes: Option<u64>,
+    /// First hour at which a locked snapshot can be unlocked.
+    pub locked_until: Option<Hour>,
     /// Upper bound of the mapped blocks that other objects may use too; kept while `tracked`.
     pub shared: u64,
     /// Upper bound of the map pages to be allocated when the whole object is written; kept while
@@ -119,6 +121,7 @@ impl Object {
             zero_detection: true,
             reservation: None,
             ceiling_bytes: None,
+            locked_until: None,
             shared: 0,
             pages_due: 0,
             tracked: false,

@@ -2,7 +2,8 @@
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
 //! An object at rest keeps what the object table stores for an object without a reservation and without a ceiling,
-//! except the counts of shared blocks and due pages, which have a meaning for tracked objects only.
+//! except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand apart:
+//! few objects have one.
 
 use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
@@ -10,7 +11,7 @@ use crate::checksum::Crc32c;
 use crate::geometry::{MAX_LEVEL, NARROW_LEVEL};
 use crate::interface::operation::{ADDRESS_SPACE_BYTES, MAX_VOLUME_BYTES};
 use crate::interface::range::BlockNumber;
-use crate::interface::{ObjectId, ObjectKind};
+use crate::interface::{Hour, ObjectId, ObjectKind};
 use media::BlockAddress;
 use std::collections::BTreeMap;
 
@@ -156,6 +157,8 @@ impl Block {
 pub(crate) struct AtRest {
     blocks: BTreeMap<BlockNumber, Block>,
     count: usize,
+    /// Ends of the locks of objects at rest.
+    locks: BTreeMap<ObjectId, Hour>,
 }
 
 /// Block of the object table and slot of an object.
@@ -178,7 +181,13 @@ impl AtRest {
 
     pub fn get(&self, id: ObjectId) -> Option<Object> {
         let (block, slot) = place(id);
-        self.blocks.get(&block)?.get(slot).map(|entry| entry.object(id))
+        self.blocks.get(&block)?.get(slot).map(|entry| self.object(entry, id))
+    }
+
+    /// Object of an entry, with its lock.
+    fn object(&self, entry: &Entry, id: ObjectId) -> Object {
+        let locked_until = if self.locks.is_empty() { None } else { self.locks.get(&id).copied() };
+        Object { locked_until, ..entry.object(id) }
     }
 
     /// Adds an object that is not in the set. False, without effect, if it has state that an object
@@ -191,6 +200,7 @@ impl AtRest {
         block.entries.insert(block.index(slot), entry);
         block.slots |= 1 << slot;
         self.count += 1;
+        self.locks.extend(object.locked_until.map(|until| (object.id, until)));
         true
     }
 
@@ -204,6 +214,7 @@ impl AtRest {
                 Some(entry) => {
                     block.entries.push(entry);
                     block.slots |= 1 << place(object.id).1;
+                    self.locks.extend(object.locked_until.map(|until| (object.id, until)));
                 }
                 None => refused.push(object),
             }
@@ -230,7 +241,7 @@ impl AtRest {
         } else if block.entries.capacity() > 2 * block.entries.len() + 4 {
             block.entries.shrink_to_fit();
         }
-        Some(entry.object(id))
+        Some(Object { locked_until: self.locks.remove(&id), ..entry.object(id) })
     }
 
     /// Notes that the change of an object was reported.
@@ -247,7 +258,7 @@ impl AtRest {
         let block = self.blocks.get(&number);
         block.into_iter().flat_map(move |block| {
             let ids = block.used().map(move |slot| ObjectId(number.get() * SLOTS_PER_BLOCK + u64::from(slot)));
-            ids.zip(&block.entries).map(|(id, entry)| entry.object(id))
+            ids.zip(&block.entries).map(|(id, entry)| self.object(entry, id))
         })
     }
 
@@ -305,6 +316,7 @@ mod tests {
         // A volume that has shrunk keeps the level of its root.
         let shrunk = |(id, level)| Object { level, ..small(ObjectId(id), ObjectKind::Volume) };
         objects.extend((104..).zip(0..=MAX_LEVEL).map(shrunk));
+        objects.push(Object { locked_until: Some(Hour::MAX), ..small(ObjectId(200), ObjectKind::Snapshot) });
         let mut at_rest = AtRest::default();
         for object in objects.iter().rev() {
             assert!(at_rest.insert(object));
@@ -325,7 +337,7 @@ mod tests {
             assert_eq!(at_rest.take(object.id).as_ref(), Some(object));
             assert!(!at_rest.contains(object.id) && at_rest.take(object.id).is_none());
         }
-        assert_eq!((at_rest.len(), at_rest.blocks.len()), (0, 0));
+        assert_eq!((at_rest.len(), at_rest.blocks.len(), at_rest.locks.len()), (0, 0, 0));
     }
 
     #[test]

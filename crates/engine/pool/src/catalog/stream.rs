@@ -4,7 +4,7 @@
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the
-//!               reservation (1) | 4 zero | parent (8) | size in bytes (8) | root address (8) | root CRC (4) |
+//!               reservation (1) | flags (1: bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in bytes (8) | root address (8) | root CRC (4) |
 //!               ceiling of an address space in MiB, 0: none (4) | mapped blocks (8) | of a reserved volume, at most:
 //!               blocks that are shared (8), map pages still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
@@ -17,7 +17,7 @@ use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::operation::{CEILING_UNIT_BYTES, MAX_DOCUMENT_BYTES};
 use crate::interface::range::BlockNumber;
-use crate::interface::{ObjectId, ObjectKind, Reservation};
+use crate::interface::{Hour, ObjectId, ObjectKind, Reservation};
 use crate::log::cursor::Cursor;
 use bytes::Bytes;
 use media::BlockAddress;
@@ -28,6 +28,8 @@ pub(crate) const SLOT_BYTES: usize = 64;
 const WRITE_CACHE: u8 = 1;
 const NO_ZERO_DETECTION: u8 = 2;
 const RESERVED: u8 = 4;
+/// Bit of the second byte of flags.
+const LOCKED: u8 = 2;
 /// Longest accepted length of the pool's own streams, except the object table.
 pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
 /// Longest accepted object table: the span of a map of three levels. A table longer than
@@ -60,6 +62,10 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
         | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
         | if object.reservation.is_some() { RESERVED } else { 0 };
     slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
+    if let Some(until) = object.locked_until {
+        slot[4] = LOCKED;
+        slot[5..8].copy_from_slice(&until.get().to_le_bytes()[..3]);
+    }
     slot[8..16].copy_from_slice(&object.parent.unwrap_or(ObjectId::NONE).0.to_le_bytes());
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
     slot[24..32].copy_from_slice(&object.root.get().to_le_bytes());
@@ -86,7 +92,8 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         let level = c.u8()?;
         let flags = c.u8()?;
         let overwrite_percent = c.u8()?;
-        c.take(4)?;
+        let [locked, lock @ ..] = c.u32()?.to_le_bytes();
+        let until = Hour::new(u32::from_le_bytes([lock[0], lock[1], lock[2], 0]))?;
         let parent = Some(ObjectId(c.u64()?)).filter(|parent| *parent != ObjectId::NONE);
         let size_bytes = c.u64()?;
         let root = BlockAddress::new(c.u64()?);
@@ -111,6 +118,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             zero_detection,
             reservation,
             ceiling_bytes: Some(ceiling).filter(|bytes| *bytes > 0),
+            locked_until: (locked & LOCKED != 0).then_some(until),
             shared,
             pages_due,
             tracked: reservation.is_some(),
@@ -130,6 +138,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             && o.mapped <= blocks
             && percent <= 100
             && (o.ceiling_bytes.is_none() || (o.is_address_space() && o.kind == ObjectKind::Volume))
+            && (o.locked_until.is_none() || o.kind == ObjectKind::Snapshot)
     };
     let bounded = |mut o: Object| {
         // Upper bounds: the pool never promises more than this.

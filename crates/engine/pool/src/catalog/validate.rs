@@ -5,7 +5,8 @@ use crate::catalog::{is_user_object, stream};
 use crate::interface::operation::{
     ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, MAX_CEILING_BYTES, MAX_VOLUME_BYTES, is_ceiling, is_size,
 };
-use crate::interface::{CatalogChange, ObjectId, ObjectKind, PoolError};
+use crate::interface::{CatalogChange, Hour, ObjectId, ObjectKind, PoolError};
+use crate::mutations::{Mutation, leaves_out};
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,8 @@ impl Objects {
         let mut list = Validation {
             objects: self,
             created: BTreeSet::new(),
-            read_only: BTreeSet::new(),
+            read_only: BTreeMap::new(),
+            locks: BTreeMap::new(),
             deleted: BTreeSet::new(),
             resized: BTreeSet::new(),
             sizes: BTreeMap::new(),
@@ -32,7 +34,9 @@ struct Validation<'a> {
     objects: &'a Objects,
     created: BTreeSet<ObjectId>,
     /// New objects that are no volumes.
-    read_only: BTreeSet<ObjectId>,
+    read_only: BTreeMap<ObjectId, ObjectKind>,
+    /// Locks that the changes so far have set or ended.
+    locks: BTreeMap<ObjectId, Option<Hour>>,
     deleted: BTreeSet<ObjectId>,
     resized: BTreeSet<ObjectId>,
     /// New sizes of objects, in bytes.
@@ -44,13 +48,13 @@ impl Validation<'_> {
         match change {
             CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
                 if matches!(change, CatalogChange::CreateCapture { .. }) {
-                    self.read_only.insert(*id);
+                    self.read_only.insert(*id, ObjectKind::Capture);
                 }
                 self.create(*id, || valid_size(*size_bytes).map(|()| *size_bytes))
             }
             CatalogChange::CloneObject { source, id, kind } => {
                 if *kind != ObjectKind::Volume {
-                    self.read_only.insert(*id);
+                    self.read_only.insert(*id, *kind);
                 }
                 let size = self.size_after(*source);
                 let exists = self.must_exist(*source);
@@ -58,6 +62,9 @@ impl Validation<'_> {
             }
             CatalogChange::DeleteObject { id } => {
                 self.must_exist(*id)?;
+                if !leaves_out(Mutation::Locks) {
+                    self.must_be_unlocked(*id)?;
+                }
                 self.deleted.insert(*id);
                 Ok(())
             }
@@ -73,8 +80,11 @@ impl Validation<'_> {
                 }
             }
             CatalogChange::SetCeiling { id, ceiling_bytes } => self.ceiling(*id, *ceiling_bytes),
+            CatalogChange::Lock { id, until } => self.lock(*id, *until),
+            CatalogChange::Unlock { id, now } => self.unlock(*id, *now),
             CatalogChange::Rollback { id, source } => {
                 self.must_exist(*id)?;
+                self.must_be_unlocked(*id)?;
                 self.must_exist(*source)?;
                 // The map of a new object does not exist yet.
                 if self.created.contains(id) || self.created.contains(source) {
@@ -104,6 +114,49 @@ impl Validation<'_> {
         if self.exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) }
     }
 
+    /// Kind of an object that exists.
+    fn kind(&self, id: ObjectId) -> ObjectKind {
+        let new = || self.read_only.get(&id).copied().unwrap_or(ObjectKind::Volume);
+        self.objects.read(id, |object| object.kind).unwrap_or_else(new)
+    }
+
+    /// End of the lock of an object after the changes so far.
+    fn lock_of(&self, id: ObjectId) -> Option<Hour> {
+        let stored = || self.objects.read(id, |object| object.locked_until).flatten();
+        self.locks.get(&id).copied().unwrap_or_else(stored)
+    }
+
+    fn must_be_unlocked(&self, id: ObjectId) -> Result<(), PoolError> {
+        self.lock_of(id).map_or(Ok(()), |until| Err(PoolError::Locked { object: id, until }))
+    }
+
+    fn lock(&mut self, id: ObjectId, until: Hour) -> Result<(), PoolError> {
+        self.must_exist(id)?;
+        if self.kind(id) != ObjectKind::Snapshot {
+            return Err(PoolError::NoSnapshot(id));
+        }
+        match self.lock_of(id) {
+            Some(later) if later > until && !leaves_out(Mutation::LockEnds) => {
+                Err(PoolError::Locked { object: id, until: later })
+            }
+            _ => {
+                self.locks.insert(id, Some(until));
+                Ok(())
+            }
+        }
+    }
+
+    fn unlock(&mut self, id: ObjectId, now: Hour) -> Result<(), PoolError> {
+        self.must_exist(id)?;
+        match self.lock_of(id) {
+            Some(until) if until > now => Err(PoolError::Locked { object: id, until }),
+            _ => {
+                self.locks.insert(id, None);
+                Ok(())
+            }
+        }
+    }
+
     /// Size of an object in bytes after the changes so far.
     fn size_after(&self, id: ObjectId) -> u64 {
         self.sizes.get(&id).copied().unwrap_or_else(|| self.objects.length(id))
@@ -127,8 +180,7 @@ impl Validation<'_> {
     /// Validates a ceiling: writable address spaces have one.
     fn ceiling(&self, id: ObjectId, ceiling_bytes: Option<u64>) -> Result<(), PoolError> {
         self.must_exist(id)?;
-        let writable = !self.read_only.contains(&id)
-            && self.objects.read(id, |object| object.kind == ObjectKind::Volume).unwrap_or(true);
+        let writable = self.kind(id) == ObjectKind::Volume;
         let valid = ceiling_bytes.is_none_or(is_ceiling);
         match valid && writable && self.size_after(id) == ADDRESS_SPACE_BYTES {
             true => Ok(()),
@@ -142,6 +194,7 @@ impl Validation<'_> {
 
     fn resize(&mut self, id: ObjectId, size_bytes: u64) -> Result<(), PoolError> {
         self.must_exist(id)?;
+        self.must_be_unlocked(id)?;
         valid_size(size_bytes)?;
         let bad = bad_size(size_bytes);
         if [self.size_after(id), size_bytes].contains(&ADDRESS_SPACE_BYTES) {

@@ -349,6 +349,7 @@ impl<M: Media> Core<M> {
                 zero_detection: o.zero_detection,
                 reservation: o.reservation,
                 ceiling_bytes: o.ceiling_bytes,
+                locked_until: o.locked_until,
                 promised_bytes: (o.promised() + self.map.allotments().promised_to(id)) * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))

@@ -45,6 +45,31 @@ pub enum ObjectKind {
     Capture,
 }
 
+/// Full hour of time, counted from 1970-01-01T00:00Z. Locks of snapshots begin and end with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hour(u32);
+
+impl Hour {
+    /// Last hour that can be stored, in the year 3883.
+    pub const MAX: Self = Self((1 << 24) - 1);
+
+    /// Hour of this number; `None` above [`Self::MAX`].
+    pub const fn new(number: u32) -> Option<Self> {
+        if number <= Self::MAX.0 { Some(Self(number)) } else { None }
+    }
+
+    /// Number of the hour.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Hour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Promise that writes to a volume never fail for lack of space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
@@ -135,7 +160,7 @@ pub enum CatalogChange {
         /// Kind of the new object.
         kind: ObjectKind,
     },
-    /// Deletes the object; its space is freed in the background.
+    /// Deletes the object, which is not locked; its space is freed in the background.
     DeleteObject {
         /// Object to delete.
         id: ObjectId,
@@ -189,6 +214,21 @@ pub enum CatalogChange {
         /// Object whose content it shares from then on.
         source: ObjectId,
     },
+    /// Locks a snapshot: until it is unlocked, it is neither deleted nor changed. The end of a lock only
+    /// becomes later.
+    Lock {
+        /// Snapshot to lock; it may be created in the same list.
+        id: ObjectId,
+        /// First hour at which it can be unlocked.
+        until: Hour,
+    },
+    /// Ends a lock whose hour has come. Without effect on an object that is not locked.
+    Unlock {
+        /// Object to unlock.
+        id: ObjectId,
+        /// Present hour, by a clock that the caller answers for.
+        now: Hour,
+    },
     /// Stores a document under a key (both opaque to the pool). At most 64 KiB.
     PutDocument {
         /// Key, at most 255 bytes.
@@ -238,6 +278,8 @@ pub struct ObjectInfo {
     pub promised_bytes: u64,
     /// Ceiling of an address space.
     pub ceiling_bytes: Option<u64>,
+    /// First hour at which a locked snapshot can be unlocked.
+    pub locked_until: Option<Hour>,
 }
 
 impl ObjectInfo {
@@ -354,6 +396,17 @@ pub enum PoolError {
         /// Largest ceiling.
         max_bytes: u64,
     },
+    /// The snapshot is locked: it can neither be deleted nor changed, nor its lock end earlier.
+    #[error("object {object} is locked until hour {until}")]
+    Locked {
+        /// The snapshot.
+        object: ObjectId,
+        /// First hour at which it can be unlocked.
+        until: Hour,
+    },
+    /// Only snapshots can be locked.
+    #[error("object {0} is no snapshot")]
+    NoSnapshot(ObjectId),
     /// The percentage is above 100.
     #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
     BadReservation {

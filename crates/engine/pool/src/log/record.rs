@@ -15,7 +15,7 @@
 use crate::checksum::Crc32c;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::{BlockNumber, BlockRange};
-use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use crate::interface::{CatalogChange, Hour, ObjectId, ObjectKind, Reservation};
 use crate::log::cursor::Cursor;
 use crate::log::frame::FrameBuffer;
 use crate::log::patch::{self, Patch, Patched};
@@ -51,6 +51,8 @@ mod tag {
     pub const RELEASE: u8 = 17;
     pub const COUNT_ALLOTMENT: u8 = 18;
     pub const SET_CEILING: u8 = 19;
+    pub const LOCK: u8 = 32;
+    pub const UNLOCK: u8 = 33;
 }
 
 /// One block of a write record.
@@ -330,6 +332,8 @@ fn encode_change(out: &mut FrameBuffer, change: &CatalogChange) {
         CatalogChange::SetCeiling { id, ceiling_bytes } => {
             numbers(out, tag::SET_CEILING, &[id.0, ceiling_bytes.unwrap_or(0)]);
         }
+        CatalogChange::Lock { id, until } => numbers(out, tag::LOCK, &[id.0, until.get().into()]),
+        CatalogChange::Unlock { id, now } => numbers(out, tag::UNLOCK, &[id.0, now.get().into()]),
         CatalogChange::Rollback { id, source } => numbers(out, tag::ROLL_BACK, &[id.0, source.0]),
     }
 }
@@ -433,6 +437,10 @@ const fn kind_of(code: u8) -> Option<ObjectKind> {
     }
 }
 
+fn hour(cursor: &mut Cursor<'_>) -> Option<Hour> {
+    Hour::new(u32::try_from(cursor.u64()?).ok()?)
+}
+
 fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
     let text = |b: &[u8]| String::from_utf8(b.to_vec()).ok();
     Some(match cursor.u8()? {
@@ -466,6 +474,8 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
             id: ObjectId(cursor.u64()?),
             ceiling_bytes: Some(cursor.u64()?).filter(|bytes| *bytes > 0),
         },
+        tag::LOCK => CatalogChange::Lock { id: ObjectId(cursor.u64()?), until: hour(cursor)? },
+        tag::UNLOCK => CatalogChange::Unlock { id: ObjectId(cursor.u64()?), now: hour(cursor)? },
         tag::ROLL_BACK => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
         tag::CREATE_CAPTURE => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
         _ => return None,
@@ -537,6 +547,8 @@ mod tests {
             CatalogChange::CreateCapture { id: ObjectId(3), size_bytes: 1024 },
             CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: Some(1 << 40) },
             CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: None },
+            CatalogChange::Lock { id: ObjectId(2), until: Hour::MAX },
+            CatalogChange::Unlock { id: ObjectId(2), now: Hour::MAX },
         ];
         let before = out.len();
         encode_catalog(out, &changes, &[Shared { object: ObjectId(1), blocks: 7, pages: 8 }]);

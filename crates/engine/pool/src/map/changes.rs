@@ -114,6 +114,10 @@ impl Map {
                 CatalogChange::SetCeiling { id, ceiling_bytes } => {
                     self.objects.adjust(*id, |object| object.ceiling_bytes = *ceiling_bytes)?;
                 }
+                CatalogChange::Lock { id, until } => {
+                    self.objects.adjust(*id, |object| object.locked_until = Some(*until))?;
+                }
+                CatalogChange::Unlock { id, .. } => self.objects.adjust(*id, |object| object.locked_until = None)?,
                 CatalogChange::SetReservation { id, reservation } => self.reserve(*id, *reservation)?,
                 CatalogChange::Rollback { id, source } => self.roll_back(*id, *source)?,
                 CatalogChange::PutDocument { key, value } => {

@@ -313,6 +313,8 @@ impl Map {
                 CatalogChange::SetWriteCache { .. }
                 | CatalogChange::SetZeroDetection { .. }
                 | CatalogChange::SetCeiling { .. }
+                | CatalogChange::Lock { .. }
+                | CatalogChange::Unlock { .. }
                 | CatalogChange::PutDocument { .. }
                 | CatalogChange::DeleteDocument { .. } => {}
             }

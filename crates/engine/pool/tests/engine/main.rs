@@ -11,6 +11,7 @@ mod clones;
 mod common;
 mod documents;
 mod integrity;
+mod locks;
 mod looks;
 mod objects;
 mod offered_space;

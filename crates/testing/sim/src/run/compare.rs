@@ -96,18 +96,19 @@ impl Run {
         let snapshot = info.kind != ObjectKind::Volume;
         let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
         let ceiling = info.ceiling_bytes.map(|bytes| bytes / 4096);
-        let found = (size, mapped, info.write_cache, snapshot, parent, (reserved, ceiling));
+        let locked = info.locked_until.map(pool::Hour::get);
+        let found = (size, mapped, info.write_cache, snapshot, parent, (reserved, ceiling, locked));
         let expected = (
             object.sectors,
             object.mapped,
             object.write_cache,
             object.snapshot,
             object.parent,
-            (object.reserved, object.ceiling),
+            (object.reserved, object.ceiling, object.locked),
         );
         if found != expected {
             return Err(format!(
-                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, (reserved, ceiling in blocks)) are {found:?}, expected {expected:?}"
+                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, (reserved, ceiling in blocks, hour of the lock)) are {found:?}, expected {expected:?}"
             ));
         }
         Ok(())

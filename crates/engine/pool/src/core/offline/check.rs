@@ -17,7 +17,7 @@ use crate::map::counts::RoundedCounts;
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
-use media::{BlockAddress, FEATURE_CEILING, Media};
+use media::{BlockAddress, FEATURE_CEILING, FEATURE_LOCKS, Media};
 
 /// Largest number of data blocks read in one request.
 const RUN_BLOCKS: usize = 256;
@@ -109,7 +109,8 @@ impl<M: Media> Core<M> {
 
     /// Checks objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
-        let marked = self.media().features() & FEATURE_CEILING != 0;
+        let marked = |feature: u64| self.media().features() & feature != 0;
+        let (ceilings, locks) = (marked(FEATURE_CEILING), marked(FEATURE_LOCKS));
         for object in self.map.objects().all() {
             let id = object.id;
             report.objects += u64::from(crate::catalog::is_user_object(id));
@@ -117,8 +118,12 @@ impl<M: Media> Core<M> {
                 let mapped = object.mapped;
                 report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
             }
-            if object.ceiling_bytes.is_some() && !marked {
-                report.find(format!("object {id} has a ceiling, but the superblock lacks its feature bit"));
+            let unmarked = [
+                ("has a ceiling", object.ceiling_bytes.is_some() && !ceilings),
+                ("is locked", object.locked_until.is_some() && !locks),
+            ];
+            for (state, _) in unmarked.into_iter().filter(|(_, is_found)| *is_found) {
+                report.find(format!("object {id} {state}, but the superblock lacks its feature bit"));
             }
         }
     }

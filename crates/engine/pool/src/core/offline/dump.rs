@@ -321,6 +321,7 @@ impl<M: Media> Core<M> {
             (_, ObjectKind::Capture) => "capture",
         };
         let ceiling = object.ceiling_bytes.map(|bytes| ("ceiling_bytes", bytes.into()));
+        let lock = object.locked_until.map(|until| ("locked_until_hour", u64::from(until.get()).into()));
         let fields = [
             ("id", id.into()),
             ("kind", kind.into()),
@@ -332,7 +333,7 @@ impl<M: Media> Core<M> {
             ("root_crc", hex32(object.root_crc)),
             ("level", u64::from(object.level).into()),
         ];
-        Some(fields.into_iter().chain(ceiling).collect())
+        Some(fields.into_iter().chain(ceiling).chain(lock).collect())
     }
 
     /// Shows objects, allotments, keys of documents, and detached trees of the checkpoint.

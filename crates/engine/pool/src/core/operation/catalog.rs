@@ -16,7 +16,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::{FEATURE_CEILING, FEATURE_PATCHES, FEATURE_WIDE, Media};
+use media::{FEATURE_CEILING, FEATURE_LOCKS, FEATURE_PATCHES, FEATURE_WIDE, Media};
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -33,6 +33,10 @@ impl<M: Media> Core<M> {
         if changes.iter().any(|c| matches!(c, CatalogChange::SetCeiling { ceiling_bytes: Some(_), .. }))
             && !self.takes_feature(FEATURE_CEILING)
         {
+            return Step::LogFull;
+        }
+        let is_lock = |c: &CatalogChange| matches!(c, CatalogChange::Lock { .. } | CatalogChange::Unlock { .. });
+        if changes.iter().any(is_lock) && !self.takes_feature(FEATURE_LOCKS) {
             return Step::LogFull;
         }
         if let Err(error) = self.map.catalog_stays_below_ceilings(changes) {
@@ -127,6 +131,8 @@ fn makes_wide(change: &CatalogChange) -> bool {
         | CatalogChange::SetWriteCache { .. }
         | CatalogChange::SetZeroDetection { .. }
         | CatalogChange::SetCeiling { .. }
+        | CatalogChange::Lock { .. }
+        | CatalogChange::Unlock { .. }
         | CatalogChange::SetReservation { .. }
         | CatalogChange::Rollback { .. }
         | CatalogChange::PutDocument { .. }

@@ -54,8 +54,8 @@ use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
 use media::{
-    BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_PATCHES,
-    FEATURE_WIDE, Media, Ticket,
+    BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_LOCKS,
+    FEATURE_PATCHES, FEATURE_WIDE, Media, Ticket,
 };
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
@@ -557,6 +557,7 @@ impl<M: Media> Core<M> {
         let wide = self.media().features() & FEATURE_WIDE != 0;
         let marked = self.media().features() & FEATURE_ALLOTMENTS != 0;
         let ceilings = self.media().features() & FEATURE_CEILING != 0;
+        let locks = self.media().features() & FEATURE_LOCKS != 0;
         let size = |size_bytes: u64| {
             let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
             size_bytes > 0 && is_size(size_bytes) && fits
@@ -588,6 +589,7 @@ impl<M: Media> Core<M> {
                 CatalogChange::SetCeiling { id, ceiling_bytes } => {
                     is_user_object(*id) && ceiling_bytes.is_none_or(|bytes| ceilings && is_ceiling(bytes))
                 }
+                CatalogChange::Lock { id, .. } | CatalogChange::Unlock { id, .. } => locks && is_user_object(*id),
                 CatalogChange::PutDocument { key, value } => is_document(key.len(), value.len()),
                 CatalogChange::DeleteDocument { .. } => true,
             }),
