@@ -89,6 +89,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of("sign-in-failed", "Many sign-ins or tokens were wrong.", &[], ALERT),
     told("snapshot-created", "A snapshot was taken."),
     told("snapshot-deleted", "A snapshot went to the trash, or was deleted for good."),
+    of(
+        "snapshot-given-up",
+        "A snapshot of a schedule was deleted before its time, because a host's write found no space.",
+        &["The pool is full, and the trash has nothing left."],
+        &[Run("windlass pool show"), Do("Pin or lock snapshots that must stay also when the pool is full.")],
+    ),
     told("snapshot-locked", "A snapshot cannot be deleted until a time."),
     told("snapshot-pinned", "A snapshot was pinned or is no longer pinned: schedules keep pinned ones."),
     told("threshold-left", "Use has fallen below a threshold again."),

@@ -182,6 +182,11 @@ impl Index {
         snapshots.map(|(_, snapshot)| *snapshot)
     }
 
+    /// Snapshots that schedules took, those of schedules that are deleted too.
+    pub fn scheduled(&self) -> impl Iterator<Item = Uuid> {
+        self.scheduled.iter().map(|(_, snapshot)| *snapshot)
+    }
+
     pub fn taken_by(&self, schedule: Uuid) -> impl Iterator<Item = Uuid> {
         let snapshots = self.scheduled.range((schedule, Uuid::nil())..=(schedule, Uuid::max()));
         snapshots.map(|(_, snapshot)| *snapshot)

@@ -32,6 +32,11 @@ impl Directory {
         self.index.taken_by(schedule).filter_map(|id| self.snapshots.get(&id))
     }
 
+    /// Snapshots that schedules took, those of schedules that are deleted too.
+    pub(crate) fn scheduled_snapshots(&self) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.scheduled().filter_map(|id| self.snapshots.get(&id))
+    }
+
     /// Members of a schedule that exist, by id: those by name, and the volumes with its label.
     pub(crate) fn members_of_schedule(&self, schedule: &ScheduleRecord) -> BTreeMap<Uuid, Content> {
         let by_name = schedule.members.iter().filter_map(|id| {

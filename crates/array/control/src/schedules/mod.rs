@@ -1,8 +1,10 @@
 //! Schedules: snapshots at certain times, and retention. This file lists and shows them; `edit.rs`
-//! creates, changes and deletes them, `run.rs` takes the snapshots, `retire.rs` removes old ones.
+//! creates, changes and deletes them, `run.rs` takes the snapshots, `retire.rs` removes old ones, `give_up.rs`
+//! those whose space hosts need.
 //! `when.rs` and `keep.rs` have the rules of both, without a clock.
 
 mod edit;
+mod give_up;
 pub(crate) mod keep;
 pub(crate) mod part;
 pub(crate) mod record;

@@ -354,3 +354,37 @@ fn the_rules_go_on_for_former_members() {
     look(&array, time);
     assert_eq!((names(&array, "v1"), names(&array, "v2").len()), (vec!["g.2026-11-27T130000Z".to_owned()], 1));
 }
+
+/// K3: when the trash has nothing left, the oldest snapshots of schedules go before a host's write is refused.
+#[test]
+fn snapshots_of_schedules_make_room_for_hosts() {
+    let (array, time) = hourly("g", "2026-11-23T10:00:00Z", 24, 20);
+    let taken = names(&array, "v1");
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "mine".to_owned() }).unwrap();
+    array.run(SnapshotPin { snapshot: format!("v1@{}", taken[0]), pinned: true }).unwrap();
+    let until = time + SignedDuration::from_hours(48);
+    array.run(SnapshotLock { snapshot: format!("v1@{}", taken[1]), until }).unwrap();
+    array.create("gone");
+    array.run(VolumeDelete { volume: "gone".to_owned(), ..VolumeDelete::default() }).unwrap();
+    let mut held = 0;
+    let mut look = |wanted: bool| {
+        array.catalog.offer.is_wanted.set(wanted);
+        block_on(array.control.look_for_wanted_space(&mut held));
+        (array.run(TrashList).unwrap().len(), names(&array, "v1").len(), array.catalog.offer.is_made.get())
+    };
+    assert_eq!(look(false), (1, 21, true));
+    // The trash goes first.
+    assert_eq!(look(true), (0, 21, true));
+    assert_eq!(look(false), (0, 21, true));
+    assert_eq!([look(true).1, look(true).1], [13, 5]);
+    // What cannot be deleted now is offered no longer: the write fails.
+    array.catalog.fail_next.replace(Some(pool::PoolError::PoolFull));
+    assert_eq!(look(true), (0, 5, false));
+    assert_eq!(look(true).1, 3);
+    assert_eq!(look(true), (0, 3, false));
+    // Taken by hand, pinned, locked.
+    assert_eq!(names(&array, "v1"), [taken[0].as_str(), &taken[1], "mine"]);
+    let filter = EventFilter::default();
+    let events = array.run(EventList { since: None, filter, limit: 200 }).unwrap();
+    assert_eq!(events.iter().filter(|event| event.code == "snapshot-given-up").count(), 18);
+}

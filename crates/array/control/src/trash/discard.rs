@@ -102,7 +102,7 @@ impl Control {
         self.apply(revocations);
         self.publish(&revoked).await;
         self.apply(edits);
-        if self.has_free_trash() {
+        if self.has_space_for_hosts() {
             // Hosts may need it before the next look.
             self.catalog().offer_space(true);
         }
