@@ -36,8 +36,8 @@ release:    ## target/dist: the stripped program, its debug symbols, and an arch
 demo-once:  ## the same, ending after the table
 	@$(MAKE) --no-print-directory demo ARGS=--once
 
-package:    ## target/dist: a Debian package; `make package ARGS=check` also installs, upgrades, removes and purges it in a new system
-	@scripts/need $(if $(ARGS),package-check,build)
+package:    ## target/dist: Debian and RPM packages; `make package ARGS=check` also installs, upgrades and removes them in new systems
+	@scripts/need $(if $(findstring check,$(ARGS)),package-check,package)
 	cargo build --release --package windlass
 	@scripts/package $(ARGS)
 
