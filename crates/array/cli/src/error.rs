@@ -12,11 +12,13 @@ pub(crate) struct CliError {
     code: Option<String>,
     users: Vec<User>,
     help: Option<String>,
+    /// The array's own document of the problem.
+    problem: Option<Box<Problem>>,
 }
 
 impl CliError {
     fn new(status: u8, message: String, code: Option<&str>, help: Option<String>) -> Self {
-        Self { status, message, code: code.map(str::to_owned), users: Vec::new(), help }
+        Self { status, message, code: code.map(str::to_owned), users: Vec::new(), help, problem: None }
     }
 
     /// Error without a more specific kind.
@@ -87,8 +89,29 @@ impl CliError {
             _ => 1,
         };
         let help = advice::help(&problem);
-        let Problem { detail, code, users, .. } = problem;
-        Self { status, message: detail, code: Some(code), users, help }
+        let Problem { detail, code, users, .. } = problem.clone();
+        Self { status, message: detail, code: Some(code), users, help, problem: Some(Box::new(problem)) }
+    }
+
+    /// The error as a problem document (RFC 9457), with the exit status and advice in terms of the command line.
+    pub(crate) fn document(&self) -> serde_json::Value {
+        let mut document = match &self.problem {
+            Some(problem) => serde_json::json!(problem),
+            None => {
+                let code = self.code.as_deref().unwrap_or("failed");
+                serde_json::json!({
+                    "type": format!("urn:windlass:problem:{code}"),
+                    "title": code.replace('-', " "),
+                    "detail": self.message,
+                    "code": code,
+                })
+            }
+        };
+        if let Some(help) = &self.help {
+            document["help"] = help.as_str().into();
+        }
+        document["exit_status"] = self.status.into();
+        document
     }
 
     /// Exit status of the program.

@@ -227,7 +227,11 @@ pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {
-            console.error(&error.to_string());
+            let text = match globals.output {
+                Format::Json => format!("{:#}", error.document()),
+                _ => error.to_string(),
+            };
+            console.error(&text);
             error.exit_status()
         }
     }

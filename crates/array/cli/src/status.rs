@@ -8,9 +8,9 @@ use crate::forecast;
 use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
-use api::{Health, OffloadTotal, Pool, Severity, Status};
+use api::{ArraySample, Health, OffloadTotal, Pool, Sample, Severity, Status};
 use std::time::Duration;
-use text::duration::age;
+use text::duration::{age, measured};
 
 pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let status = client.get::<Status>("/api/v1/system").await?;
@@ -24,7 +24,11 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
                 // Without one, the screen says all the rest.
                 forecasts.push(forecast::of(&pool.name, client).await.unwrap_or_else(|error| format!("none: {error}")));
             }
-            let text = screen(&status, &forecasts, output);
+            let load = match client.get::<Sample>("/api/v1/samples/latest").await {
+                Ok(sample) => sample.array.as_ref().map(|array| load(array, output)),
+                Err(error) => Some(format!("none: {error}")),
+            };
+            let text = screen(&status, load, &forecasts, output);
             output.text(&text)
         }
     }
@@ -42,8 +46,21 @@ fn health(status: &Status) -> String {
     }
 }
 
+/// Commands and bytes of the last second, and their latency over it.
+fn load(array: &ArraySample, output: &Output<'_, '_>) -> String {
+    let operations = array.reads + array.writes;
+    if operations == 0 && array.offloaded_bytes == 0 {
+        return "no reads or writes in the last second".to_owned();
+    }
+    let mut text = format!("{operations} IOPS · {}/s", output.size(array.read_bytes + array.written_bytes));
+    for (name, us) in [("p50", array.p50_us), ("p99", array.p99_us)] {
+        text += &us.map(|us| format!(" · {name} {}", measured(Duration::from_micros(us)))).unwrap_or_default();
+    }
+    text + &format!(" · queue {} · offloaded {}/s", array.queue_depth, output.size(array.offloaded_bytes))
+}
+
 /// Formats lines, each with a label in front.
-fn screen(status: &Status, forecasts: &[String], output: &Output<'_, '_>) -> String {
+fn screen(status: &Status, load: Option<String>, forecasts: &[String], output: &Output<'_, '_>) -> String {
     let health = health(status);
     let mut lines = vec![
         (
@@ -52,6 +69,7 @@ fn screen(status: &Status, forecasts: &[String], output: &Output<'_, '_>) -> Str
         ),
         ("target", status.target.clone()),
     ];
+    lines.extend(load.map(|load| ("load", load)));
     for portal in &status.portals {
         let advertised =
             if portal.advertised == portal.listen { String::new() } else { format!(" (hosts: {})", portal.advertised) };

@@ -4,6 +4,7 @@
 mod conformance;
 mod datastore;
 mod disk;
+mod help;
 mod host_kit;
 mod lab;
 mod lab_report;
@@ -71,6 +72,13 @@ enum Command {
     /// Check the configuration and print the merged result
     #[command(after_help = "Example:\n  windlass check-config --config /etc/windlass/windlass.toml")]
     CheckConfig(daemon::ServeOptions),
+    /// Explain a command, or the options that all commands have
+    #[command(after_help = "Examples:\n  windlass help volume create\n  windlass help options")]
+    Help {
+        /// Words of a command, or: options
+        #[arg(value_name = "COMMAND")]
+        words: Vec<String>,
+    },
     /// Print the version
     #[command(after_help = "Example:\n  windlass version")]
     Version,
@@ -139,7 +147,7 @@ fn command() -> clap::Command {
 
 fn main() -> ExitCode {
     CompleteEnv::with_factory(|| cli::with_names(command())).var(COMPLETION).complete();
-    let mut command = command();
+    let mut command = help::short(command());
     let matches =
         command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| without_secrets(error).exit());
     if let Some(("pool", pool)) = matches.subcommand()
@@ -182,6 +190,7 @@ fn main() -> ExitCode {
             Ok(merged) => print(&merged),
             Err(error) => fail(&error),
         },
+        Command::Help { words } => help::run(self::command(), &words),
         Command::Version if globals.output == Format::Json => {
             print(&format!("{{\n  \"version\": \"{}\"\n}}\n", daemon::VERSION))
         }

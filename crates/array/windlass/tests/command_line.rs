@@ -57,6 +57,35 @@ fn the_version_is_json_when_asked_for() {
     assert!(version["version"].as_str().is_some_and(|version| !version.is_empty()), "{version}");
 }
 
+/// The options that all commands have stand once, and not below each command.
+#[test]
+fn options_of_all_commands_have_a_page_of_their_own() {
+    let help = |words: &[&str]| String::from_utf8(windlass(words).stdout).unwrap();
+    for words in [&["--help"][..], &["volume", "--help"], &["volume", "create", "--help"], &["help", "volume", "create"]] {
+        let text = help(words);
+        assert!(text.contains("windlass help options") && !text.contains("--token-file"), "{words:?}: {text}");
+    }
+    assert!(help(&["volume", "create", "--help"]).contains("--reserve"));
+    let options = help(&["help", "options"]);
+    assert!(["--server", "--token-file", "--output", "--yes"].iter().all(|one| options.contains(one)), "{options}");
+    assert!(!options.contains("volume"), "{options}");
+    let unknown = windlass(&["help", "volume", "frobnicate"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8(unknown.stderr).unwrap().contains("no command \"frobnicate\" of volume"));
+    // They are there all the same.
+    assert_eq!(windlass(&["volume", "list", "--server", "unix:/nonexistent.sock", "--no-headers"]).status.code(), Some(7));
+}
+
+/// Programs read errors as they read results.
+#[test]
+fn errors_are_problem_documents_when_json_is_asked_for() {
+    let output = windlass(&["--server", "unix:/nonexistent.sock", "-o", "json", "volume", "list"]);
+    let error: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&error["code"], &error["exit_status"]), (&"unreachable".into(), &7.into()), "{error}");
+    assert_eq!(error["type"], "urn:windlass:problem:unreachable");
+    assert!(error["detail"].is_string() && error["help"].is_string(), "{error}");
+}
+
 #[test]
 fn completion_scripts_ask_for_nouns_and_names() {
     for shell in ["bash", "zsh", "fish"] {
