@@ -7,6 +7,7 @@ use super::when::{When, zone};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -178,13 +179,33 @@ impl Request for ScheduleDelete {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
-        let record = control.directory().schedule(&self.schedule)?.clone();
+        let record = self.plan(control)?;
         control.commit(vec![record.delete()], vec![Edit::Schedule(record.id, None)], &[]).await?;
         Ok(record.name)
     }
 
     fn event(&self, name: &String) -> Option<Draft> {
         Some(Draft::info("schedule-deleted", name, format!("schedule {name} deleted; its snapshots stay")))
+    }
+}
+
+impl Rehearsed for ScheduleDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let record = self.plan(control)?;
+        let directory = control.directory();
+        let taken = directory.snapshots_by(record.id).count();
+        if taken == 0 {
+            return Ok(Rehearsal::default());
+        }
+        let message = format!("its {taken} snapshots stay, and nothing removes them by itself any more");
+        Ok(Rehearsal::default().warns("snapshots-stay", message))
+    }
+}
+
+impl ScheduleDelete {
+    /// Finds the schedule.
+    fn plan(&self, control: &Control) -> Result<ScheduleRecord, ControlError> {
+        Ok(control.directory().schedule(&self.schedule)?.clone())
     }
 }
 
