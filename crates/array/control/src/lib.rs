@@ -44,6 +44,7 @@ mod nfs_clients;
 mod object_names;
 mod offload;
 mod page;
+mod paths;
 mod pools;
 mod ports;
 mod read;

@@ -120,6 +120,11 @@ impl Array {
         Ok(outcome.view.record.lun)
     }
 
+    /// Codes of the active alerts.
+    fn alerts(&self) -> Vec<&'static str> {
+        self.run(AlertList).unwrap().into_iter().map(|alert| alert.code).collect()
+    }
+
     fn log_in(&self, id: u64, initiator: &str) {
         self.live.sessions.borrow_mut().push(SessionInfo {
             id,

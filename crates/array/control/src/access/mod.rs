@@ -8,6 +8,7 @@
 
 pub(crate) mod error;
 pub(crate) mod grantee;
+mod open;
 pub(crate) mod record;
 
 pub use error::AccessError;

@@ -1,10 +1,11 @@
 //! Schedules: snapshots at certain times, and retention. This file lists and shows them; `edit.rs`
-//! creates, changes and deletes them, `run.rs` takes the snapshots, `retire.rs` removes old ones.
+//! creates, changes and deletes them, `preview.rs` says what rules would do, `run.rs` takes the snapshots, `retire.rs` removes old ones.
 //! `when.rs` and `keep.rs` have the rules of both, without a clock.
 
 mod edit;
 pub(crate) mod keep;
 pub(crate) mod part;
+mod preview;
 pub(crate) mod record;
 mod retire;
 mod run;
@@ -12,6 +13,7 @@ pub(crate) mod when;
 
 pub use edit::{ScheduleCreate, ScheduleDelete, ScheduleSet};
 pub use keep::Keep;
+pub use preview::{Previewed, SchedulePreview, SchedulePreviewView};
 pub use record::{Label, LastRun, RunRecord, ScheduleRecord};
 pub use run::ScheduleRun;
 pub use when::When;
