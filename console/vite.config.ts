@@ -38,6 +38,8 @@ const TABLE = [
 ];
 const DIALOG = [
   "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",
+  "parts/(conflict|differences|destroy|effect|together|schedule-preview)",
+  "api/asked",
   "shell/(sign-in|change-password|key-list)",
 ];
 const CHART = ["parts/chart", "live/charts", "live/range", "live/series"];
