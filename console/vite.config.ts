@@ -32,7 +32,7 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // Modules below src that pages with tables share, those of dialogs, and those of charts. All others that more than one page has
 // are one file.
 const TABLE = [
-  "parts/(table|rows|events|order|sessions|snapshots|schedule-words|act)",
+  "parts/(table|rows|list-page|events|order|sessions|snapshots|schedule-words|act)",
   "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
   "api/(grants|volume-query)",
 ];
