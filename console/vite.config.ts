@@ -32,12 +32,14 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // Modules below src that pages with tables share, those of dialogs, and those of charts. All others that more than one page has
 // are one file.
 const TABLE = [
-  "parts/(table|rows|events|order|sessions|snapshots|schedule-words|act)",
+  "parts/(table|rows|list-page|events|order|sessions|snapshots|schedule-words|act)",
   "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
   "api/(grants|volume-query)",
 ];
 const DIALOG = [
   "parts/(dialog|form|one-by-one|same-lines|command-lines|new-password|words)",
+  "parts/(conflict|differences|destroy|effect|together|schedule-preview)",
+  "api/asked",
   "shell/(sign-in|change-password|key-list)",
 ];
 const CHART = ["parts/chart", "live/charts", "live/range", "live/series"];

@@ -114,8 +114,8 @@ test("a volume in use is not deleted, and the refusal names who uses it", async 
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   expect(await page.locator("dialog footer .primary").isDisabled()).toBe(true);
   await fill("Type db to confirm", "db");
-  await press("Delete volume");
   await page.locator("dialog .failure").getByText("pve1").first().waitFor();
+  expect(await page.locator("dialog footer .primary").isDisabled()).toBe(true);
   await press("Cancel");
   await closed();
   expect((await array.run("volume", "show", "db")).status).toBe(0);

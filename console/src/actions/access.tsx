@@ -6,6 +6,7 @@ import { granteeName, granteeOptions, groupOf } from "../api/grants";
 import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
+import { DestroyDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
 import { oneByOne } from "../parts/one-by-one";
@@ -112,10 +113,9 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
 /** Takes a volume from a host, `group:NAME` or `any`. */
 export function RevokeAccess(props: Closing & { volume: string; host: string }): JSX.Element {
   return (
-    <ChangeDialog
+    <DestroyDialog
       title={`Revoke ${props.volume} from ${granteeName(props.host)}`}
       verb="Revoke access"
-      danger
       onClose={props.onClose}
       same={{
         what: "revoke access",
@@ -128,6 +128,6 @@ export function RevokeAccess(props: Closing & { volume: string; host: string }):
         {groupOf(props.host) === undefined && props.host !== "any" ? "The host loses" : "All of these hosts lose"} the
         volume at once, also while in use. Unmount it there first.
       </p>
-    </ChangeDialog>
+    </DestroyDialog>
   );
 }

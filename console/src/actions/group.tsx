@@ -4,6 +4,7 @@ import { createSignal, For, type JSX, Show } from "solid-js";
 import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Host, HostGroup } from "../api/schema";
+import { DeleteDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
 import { CheckField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
@@ -66,6 +67,7 @@ export function SetGroup(props: Closing & { group: HostGroup }): JSX.Element {
     <ChangeDialog
       title={`Members of ${group.name}`}
       verb="Change members"
+      edited={{ path: api("host-groups", group.id), shown: group }}
       onClose={props.onClose}
       ready={some()}
       dirty={some}
@@ -92,19 +94,13 @@ export function SetGroup(props: Closing & { group: HostGroup }): JSX.Element {
 
 export function DeleteGroup(props: Closing & { group: string }): JSX.Element {
   return (
-    <ChangeDialog
-      title={`Delete ${props.group}`}
-      verb="Delete group"
-      danger
+    <DeleteDialog
+      noun="group"
+      name={props.group}
       onClose={props.onClose}
-      same={{
-        what: "delete this group",
-        windlass: windlass("host-group", "delete", props.group, "--yes"),
-        method: "DELETE",
-        path: api("host-groups", props.group),
-      }}
+      same={{ windlass: windlass("host-group", "delete", props.group, "--yes"), path: api("host-groups", props.group) }}
     >
-      <p>Its hosts stay. A group with grants is not deleted: revoke them first.</p>
-    </ChangeDialog>
+      <p>Its hosts stay.</p>
+    </DeleteDialog>
   );
 }

@@ -4,6 +4,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { api } from "../api/paths";
 import type { Host, HostCreate, HostSet, Session } from "../api/schema";
 import { Lines } from "../parts/copy";
+import { DeleteDialog, DestroyDialog } from "../parts/destroy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
@@ -131,6 +132,7 @@ export function ChangeHost(props: Closing & { host: Host; onRenamed?: (name: str
     <ChangeDialog
       title={`Change ${host.name}`}
       verb="Change host"
+      edited={{ path: api("hosts", host.id), shown: host }}
       onClose={props.onClose}
       fields={FIELDS}
       ready={some() && name().trim() !== ""}
@@ -170,33 +172,24 @@ export function ChangeHost(props: Closing & { host: Host; onRenamed?: (name: str
 
 export function DeleteHost(props: Closing & { host: string; onDone?: () => void }): JSX.Element {
   return (
-    <ChangeDialog
-      title={`Delete ${props.host}`}
-      verb="Delete host"
-      danger
+    <DeleteDialog
+      noun="host"
+      name={props.host}
       onClose={props.onClose}
-      same={{
-        what: "delete this host",
-        windlass: windlass("host", "delete", props.host, "--yes"),
-        method: "DELETE",
-        path: api("hosts", props.host),
-      }}
-      after={() => props.onDone?.()}
+      onDone={props.onDone}
+      same={{ windlass: windlass("host", "delete", props.host, "--yes"), path: api("hosts", props.host) }}
     >
-      <p>
-        A host that has volumes or sessions is not deleted: revoke its access and log it out first. No data is lost.
-      </p>
-    </ChangeDialog>
+      <p>No data is lost.</p>
+    </DeleteDialog>
   );
 }
 
 export function EndSession(props: Closing & { session: Session }): JSX.Element {
   const id = () => String(props.session.id);
   return (
-    <ChangeDialog
+    <DestroyDialog
       title={`End session ${id()} of ${props.session.host ?? props.session.initiator}`}
       verb="End session"
-      danger
       onClose={props.onClose}
       same={{
         what: "end this session",
@@ -205,10 +198,7 @@ export function EndSession(props: Closing & { session: Session }): JSX.Element {
         path: api("sessions", id()),
       }}
     >
-      <p>
-        Its commands end, and the host logs in again by itself if it still wants the volumes. With one path only, its
-        I/O stands still meanwhile.
-      </p>
-    </ChangeDialog>
+      <p>With one path only, the I/O of the host stands still until it has logged in again.</p>
+    </DestroyDialog>
   );
 }

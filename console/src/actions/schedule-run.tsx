@@ -3,6 +3,7 @@
 import { type JSX, Show } from "solid-js";
 import { api } from "../api/paths";
 import type { Schedule, ScheduleLast } from "../api/schema";
+import { DeleteDialog } from "../parts/destroy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { windlass } from "../parts/shell-lines";
 import { count } from "../parts/units";
@@ -76,22 +77,14 @@ export function PauseSchedule(props: Closing & { schedule: Schedule }): JSX.Elem
 
 export function DeleteSchedule(props: Closing & { schedule: Schedule }): JSX.Element {
   return (
-    <ChangeDialog
-      title={`Delete ${props.schedule.name}`}
-      verb="Delete schedule"
-      danger
+    <DeleteDialog
+      noun="schedule"
+      name={props.schedule.name}
       onClose={props.onClose}
       same={{
-        what: "delete this schedule",
-        windlass: windlass("schedule", "delete", props.schedule.name),
-        method: "DELETE",
+        windlass: windlass("schedule", "delete", props.schedule.name, "--yes"),
         path: api("schedules", props.schedule.name),
       }}
-    >
-      <p>
-        Its {count(props.schedule.snapshots, "snapshot")} stay, and nothing removes them any more: the rules end with
-        it.
-      </p>
-    </ChangeDialog>
+    />
   );
 }

@@ -3,9 +3,10 @@
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../api/list";
 import { api } from "../api/paths";
-import type { Keep, Schedule, Share, Volume, When } from "../api/schema";
+import type { Keep, Schedule, SchedulePreview, Share, Volume, When } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
+import { PreviewOfSchedule } from "../parts/schedule-preview";
 import {
   DAY_WORDS,
   keepArgument,
@@ -122,6 +123,12 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
       ...Object.keys(sent()).flatMap((field) => options[field]?.() ?? []),
     );
   const before = line();
+  const preview = (): SchedulePreview | undefined => {
+    const times = when();
+    if (times === undefined || !(Number(last()) >= 1)) return undefined;
+    const rules = { zone: zone().trim() || "UTC", keep: keep(), keep_last: Number(last()) };
+    return { when: times, ...rules, ...(old === undefined ? {} : { schedule: old.id }) };
+  };
   return (
     <ChangeDialog
       title={old === undefined ? "New schedule" : `Change ${old.name}`}
@@ -237,6 +244,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         error={lockSeconds() === undefined ? "such as 7d or 12h, up to 366d" : undefined}
         hint="A locked snapshot cannot be deleted, and its lock cannot be shortened. Locks may fill the pool."
       />
+      <PreviewOfSchedule of={preview()} />
     </ChangeDialog>
   );
 }

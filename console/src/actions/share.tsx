@@ -5,6 +5,7 @@ import { granteeName, granteeOptions } from "../api/grants";
 import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
 import type { ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
+import { DeleteDialog, DestroyDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
@@ -153,10 +154,9 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
 
 export function RevokeShare(props: Closing & { share: string; host: string }): JSX.Element {
   return (
-    <ChangeDialog
+    <DestroyDialog
       title={`Revoke ${props.share} from ${granteeName(props.host)}`}
       verb="Revoke access"
-      danger
       onClose={props.onClose}
       same={{
         what: "revoke access",
@@ -166,7 +166,7 @@ export function RevokeShare(props: Closing & { share: string; host: string }): J
       }}
     >
       <p>Its mounts get errors at once. Unmount it there first.</p>
-    </ChangeDialog>
+    </DestroyDialog>
   );
 }
 
@@ -188,6 +188,7 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
     <ChangeDialog
       title={`Change ${share.name}`}
       verb="Change share"
+      edited={{ path: api("shares", share.id), shown: share }}
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name", "invalid-quota": "quota" }}
       ready={some() && name().trim() !== "" && quotaError(quota()) === undefined}
@@ -228,28 +229,21 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
 }
 
 export function DeleteShare(props: Closing & { share: Share; onDone?: () => void }): JSX.Element {
-  const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
   return (
-    <ChangeDialog
-      title={`Delete ${props.share.name}`}
-      verb="Delete share"
-      danger
+    <DeleteDialog
+      noun="share"
+      name={props.share.name}
+      typed={props.share.name}
+      counts
       onClose={props.onClose}
-      ready={typed() === props.share.name}
-      dirty={() => typed() !== ""}
+      onDone={props.onDone}
       same={{
-        what: "delete this share",
         windlass: windlass("share", "delete", props.share.name, ...(snapshots() ? ["--with-snapshots"] : []), "--yes"),
-        method: "DELETE",
         path: withQuery(api("shares", props.share.name), { with_snapshots: snapshots() || undefined }),
       }}
-      after={() => props.onDone?.()}
     >
-      <p>The share goes to the trash with all of its files; with the trash off, they are gone at once.</p>
-      <Show when={props.share.exports.length > 0}>
-        <p class="note">Hosts may use it; the array refuses to delete it as long as they may. Revoke access first.</p>
-      </Show>
+      <p>The share is deleted with all of its files.</p>
       <Show when={props.share.snapshots > 0}>
         <CheckField
           label={`Delete its snapshots too (${props.share.snapshots})`}
@@ -258,7 +252,6 @@ export function DeleteShare(props: Closing & { share: Share; onDone?: () => void
           onInput={setSnapshots}
         />
       </Show>
-      <TextField label={`Type ${props.share.name} to confirm`} name="confirm" value={typed()} onInput={setTyped} />
-    </ChangeDialog>
+    </DeleteDialog>
   );
 }

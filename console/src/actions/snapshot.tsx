@@ -5,11 +5,13 @@ import { send } from "../api/client";
 import { Refused } from "../api/failure";
 import { api, full } from "../api/paths";
 import type { Snapshot } from "../api/schema";
+import { DeleteDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
 import { TextField } from "../parts/form";
 import { Bytes } from "../parts/numbers";
 import { oneByOne } from "../parts/one-by-one";
 import { windlass } from "../parts/shell-lines";
+import { Together } from "../parts/together";
 import type { Closing } from "./closing";
 
 /** A name that sorts by time: `2026-11-23-1203`. */
@@ -58,56 +60,61 @@ async function remove(snapshot: Snapshot): Promise<void> {
   }
 }
 
-/** Deletes one snapshot or several, one request each, and stops at the first that is refused. */
+/** Deletes one snapshot or several. */
 export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX.Element {
+  return (
+    <Show when={props.snapshots.length === 1 && props.snapshots[0]} fallback={<DeleteSeveral {...props} />}>
+      {(snapshot) => (
+        <DeleteDialog
+          noun="snapshot"
+          name={full(snapshot())}
+          counts
+          onClose={props.onClose}
+          same={{
+            windlass: windlass("snapshot", "delete", full(snapshot()), "--yes"),
+            path: api("snapshots", full(snapshot())),
+          }}
+        />
+      )}
+    </Show>
+  );
+}
+
+/** Deletes several snapshots, one request each, and stops at the first that is refused. */
+function DeleteSeveral(props: Closing & { snapshots: Snapshot[] }): JSX.Element {
   const [done, setDone] = createSignal(0);
-  const first = () => props.snapshots[0];
-  const one = () => props.snapshots.length === 1;
   const clones = () => props.snapshots.flatMap(({ dependents }) => dependents);
   return (
     <ChangeDialog
-      title={one() ? `Delete ${props.snapshots.map(full).join()}` : `Delete ${props.snapshots.length} snapshots`}
-      verb={one() ? "Delete snapshot" : `Delete ${props.snapshots.length} snapshots`}
+      title={`Delete ${props.snapshots.length} snapshots`}
+      verb={`Delete ${props.snapshots.length} snapshots`}
       danger
       onClose={props.onClose}
       same={props.snapshots.map((snapshot) => ({
-        what: one() ? "delete this snapshot" : "delete these snapshots",
+        what: "delete these snapshots",
         windlass: windlass("snapshot", "delete", full(snapshot), "--yes"),
         method: "DELETE",
         path: api("snapshots", full(snapshot)),
       }))}
-      several={!one()}
+      several
       run={(stopped) => oneByOne(props.snapshots, done(), remove, setDone, stopped)}
     >
-      <Show
-        when={one()}
-        fallback={
-          <>
-            <p>
-              What they share with each other is freed with the last of them, so together they may free more than the
-              sum.
-            </p>
-            <ul>
-              <For each={props.snapshots}>
-                {(snapshot) => (
-                  <li>
-                    {full(snapshot)}, frees <Bytes of={snapshot.unique_bytes} />
-                  </li>
-                )}
-              </For>
-            </ul>
-          </>
-        }
-      >
-        <p>
-          The snapshot goes to the trash. Deleting it there frees <Bytes of={first()?.unique_bytes} />. With the trash
-          off, it is gone at once.
-        </p>
-      </Show>
+      <p>
+        <Together ids={props.snapshots.map(({ id }) => id)} />
+      </p>
+      <ul>
+        <For each={props.snapshots}>
+          {(snapshot) => (
+            <li>
+              {full(snapshot)}, alone <Bytes of={snapshot.unique_bytes} />
+            </li>
+          )}
+        </For>
+      </ul>
       <Show when={clones().length > 0}>
-        <p class="note">Its clones stay as they are: {clones().join(", ")}.</p>
+        <p class="note">Their clones stay as they are: {clones().join(", ")}.</p>
       </Show>
-      <Show when={!one() && done() > 0}>
+      <Show when={done() > 0}>
         <p role="status">
           {done()} of {props.snapshots.length} deleted.
         </p>

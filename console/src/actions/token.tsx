@@ -4,6 +4,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { api } from "../api/paths";
 import type { Role, Token, TokenCreated } from "../api/schema";
 import { Lines } from "../parts/copy";
+import { DeleteDialog } from "../parts/destroy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
@@ -103,19 +104,13 @@ export function CreateToken(props: Closing): JSX.Element {
 
 export function DeleteToken(props: Closing & { token: Token }): JSX.Element {
   return (
-    <ChangeDialog
-      title={`Delete the token ${props.token.name}`}
-      verb="Delete token"
-      danger
+    <DeleteDialog
+      noun="token"
+      name={props.token.name}
       onClose={props.onClose}
-      same={{
-        what: "delete this token",
-        windlass: windlass("token", "delete", props.token.name, "--yes"),
-        method: "DELETE",
-        path: api("tokens", props.token.name),
-      }}
+      same={{ windlass: windlass("token", "delete", props.token.name, "--yes"), path: api("tokens", props.token.name) }}
     >
       <p>Programs that use it are refused from now on.</p>
-    </ChangeDialog>
+    </DeleteDialog>
   );
 }

@@ -3,9 +3,9 @@
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { api } from "../api/paths";
 import type { Pool, Restored, Trashed } from "../api/schema";
+import { DestroyDialog } from "../parts/destroy";
 import { ChangeDialog, Shows } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
-import { Bytes } from "../parts/numbers";
 import { period } from "../parts/schedule-words";
 import { windlass } from "../parts/shell-lines";
 import { count } from "../parts/units";
@@ -83,42 +83,32 @@ export function RestoreTrashed(props: Closing & { of: Trashed }): JSX.Element {
 
 /** Deletes for good what is in the trash. Nothing brings it back, so its name is typed. */
 export function DeleteTrashed(props: Closing & { of: Trashed }): JSX.Element {
-  const [typed, setTyped] = createSignal("");
   return (
-    <ChangeDialog
+    <DestroyDialog
       title={`Delete ${props.of.name} for good`}
       verb="Delete for good"
-      danger
+      typed={props.of.name}
+      counts
       onClose={props.onClose}
-      ready={typed() === props.of.name}
-      dirty={() => typed() !== ""}
       same={{
         what: "delete this for good",
         windlass: windlass("trash", "empty", props.of.id, "--yes"),
         method: "DELETE",
         path: api("trash", props.of.id),
       }}
-    >
-      <p>
-        Nothing brings it back. That frees <Bytes of={props.of.holds_bytes ?? null} />
-        {props.of.snapshots > 0 ? `, its ${count(props.of.snapshots, "snapshot")} included` : ""}.
-      </p>
-      <TextField label={`Type ${props.of.name} to confirm`} name="confirm" value={typed()} onInput={setTyped} />
-    </ChangeDialog>
+    />
   );
 }
 
 /** Deletes everything in the trash for good. */
-export function EmptyTrash(props: Closing & { of: Trashed[] }): JSX.Element {
-  const [typed, setTyped] = createSignal("");
+export function EmptyTrash(props: Closing): JSX.Element {
   return (
-    <ChangeDialog
+    <DestroyDialog
       title="Empty the trash"
       verb="Empty the trash"
-      danger
+      typed="empty"
+      counts
       onClose={props.onClose}
-      ready={typed() === "empty"}
-      dirty={() => typed() !== ""}
       same={{
         what: "empty the trash",
         windlass: windlass("trash", "empty", "--all", "--yes"),
@@ -126,22 +116,8 @@ export function EmptyTrash(props: Closing & { of: Trashed[] }): JSX.Element {
         path: api("trash"),
       }}
     >
-      <p>Nothing brings back what is deleted here:</p>
-      <ul>
-        <For each={props.of.slice(0, 20)}>
-          {(of) => (
-            <li>
-              {of.kind} {of.name}, <Bytes of={of.holds_bytes ?? null} />
-            </li>
-          )}
-        </For>
-      </ul>
-      <Show when={props.of.length > 20}>
-        <p>… and {props.of.length - 20} more.</p>
-      </Show>
-      <p>What has a locked snapshot stays. What they share with each other is freed with the last of them.</p>
-      <TextField label="Type empty to confirm" name="confirm" value={typed()} onInput={setTyped} />
-    </ChangeDialog>
+      <p>What has a locked snapshot stays.</p>
+    </DestroyDialog>
   );
 }
 

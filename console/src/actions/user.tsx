@@ -4,6 +4,7 @@ import { createSignal, type JSX } from "solid-js";
 import { api } from "../api/paths";
 import type { Account, Role } from "../api/schema";
 import { resume } from "../api/sign-in";
+import { DeleteDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
 import { CheckField, TextField } from "../parts/form";
 import { NewPassword, useNewPassword } from "../parts/new-password";
@@ -130,24 +131,15 @@ export function ResetPassword(props: Closing & { user: Account }): JSX.Element {
 }
 
 export function DeleteUser(props: Closing & { user: Account }): JSX.Element {
-  const [typed, setTyped] = createSignal("");
   return (
-    <ChangeDialog
-      title={`Delete ${props.user.name}`}
-      verb="Delete user"
-      danger
+    <DeleteDialog
+      noun="user"
+      name={props.user.name}
+      typed={props.user.name}
       onClose={props.onClose}
-      ready={typed() === props.user.name}
-      dirty={() => typed() !== ""}
-      same={{
-        what: "delete this user",
-        windlass: windlass("user", "delete", props.user.name, "--yes"),
-        method: "DELETE",
-        path: api("users", props.user.name),
-      }}
+      same={{ windlass: windlass("user", "delete", props.user.name, "--yes"), path: api("users", props.user.name) }}
     >
-      <p>All sign-ins of the user end. What the user has done stays in the audit, under this name.</p>
-      <TextField label={`Type ${props.user.name} to confirm`} name="confirm" value={typed()} onInput={setTyped} />
-    </ChangeDialog>
+      <p>What the user has done stays in the audit, under this name.</p>
+    </DeleteDialog>
   );
 }

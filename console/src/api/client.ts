@@ -14,18 +14,42 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export const who = async (headers: Record<string, string>): Promise<SignInState> =>
   JSON.parse(await exchange("GET", "/api/v1/sign-in", headers)) as SignInState;
 
-/** Sends a request of the person. */
-export async function send<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+/** Sends a request of the person. `tag`: that of the object that the change is about, as the person knows it. */
+export async function send<T>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  tag?: string,
+): Promise<T> {
+  const { text } = await ask(method, path, body, signal, tag);
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+/** Reads an object with its tag. */
+export async function read<T>(path: string): Promise<{ object: T; tag: string | undefined }> {
+  const { text, tag } = await ask("GET", path);
+  return { object: JSON.parse(text) as T, tag };
+}
+
+/** Text of an answer, and the tag of the object in it. */
+interface Answer {
+  text: string;
+  tag: string | undefined;
+}
+
+async function ask(method: Method, path: string, body?: unknown, signal?: AbortSignal, tag?: string): Promise<Answer> {
   const number = signInNumber();
+  const once = () =>
+    answer(method, path, tag === undefined ? credentials() : { ...credentials(), "If-Match": tag }, body, signal);
   try {
-    const text = await exchange(method, path, credentials(), body, signal).catch(async (failure: unknown) => {
+    return await once().catch(async (failure: unknown) => {
       // Another tab has signed in: its cookie is that of this tab, and needs another header.
       if (!(failure instanceof Refused) || failure.problem.code !== "foreign-page" || tabToken() !== null)
         throw failure;
       keep(await who({}));
-      return exchange(method, path, credentials(), body, signal);
+      return once();
     });
-    return (text === "" ? undefined : JSON.parse(text)) as T;
   } catch (failure) {
     if (failure instanceof Refused && failure.status === 401) refuse(number);
     throw failure;
@@ -40,18 +64,28 @@ export async function exchange(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<string> {
+  return (await answer(method, path, headers, body, signal)).text;
+}
+
+async function answer(
+  method: Method,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<Answer> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const [response, text] = await contact(signal, async () => {
-    const answer = await fetch(path, {
+    const got = await fetch(path, {
       method,
       headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       cache: "no-store",
     });
-    return [answer, await answer.text()];
+    return [got, await got.text()];
   });
-  if (response.ok) return text;
+  if (response.ok) return { text, tag: response.headers.get("ETag") ?? undefined };
   throw new Refused(response.status, problemOf(response.status, text));
 }
 

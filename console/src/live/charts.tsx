@@ -37,6 +37,7 @@ export function SeriesChart(
       times={data().times}
       range={data().range}
       live={data().live}
+      chosen={data().chosen ?? false}
       failure={data().failure}
       format={props.format}
       base={props.base}

@@ -22,6 +22,8 @@ export interface Shown {
   /** First and last time of the axis. */
   range: [number, number];
   live: boolean;
+  /** The range was chosen, and does not end now. */
+  chosen?: boolean;
   /** Reason why nothing is known. */
   failure?: string | undefined;
 }
@@ -49,12 +51,15 @@ export function useSeries(of: Accessor<Subject | undefined>, series: [name: stri
 
 /** Values of named series of the stored history. */
 export function useStored(range: Accessor<Range>, names: Accessor<string[]>): Accessor<Shown> {
-  const span = createMemo(() => spanOf(range(), now()), undefined, { equals: ([from], [other]) => from === other });
+  const span = createMemo(() => spanOf(range(), now()), undefined, {
+    equals: ([from, to], [other, last]) => from === other && (to === last || range().span === undefined),
+  });
   const history = useQuery<History>(
     () => {
       if (range().every === 0) return undefined;
-      const from = new Date(span()[0] * 1000).toISOString();
-      return withQuery("/api/v1/history", { series: names().join(","), from, points: POINTS });
+      const [from, end] = span().map((seconds) => new Date(seconds * 1000).toISOString());
+      const to = range().span === undefined ? undefined : end;
+      return withQuery("/api/v1/history", { series: names().join(","), from, to, points: POINTS });
     },
     600_000,
     true,
@@ -63,6 +68,7 @@ export function useStored(range: Accessor<Range>, names: Accessor<string[]>): Ac
     ...historyColumns(history.data()),
     range: span(),
     live: false,
+    chosen: range().span !== undefined,
     failure: history.failure()?.message,
   }));
 }

@@ -30,6 +30,8 @@ export interface ChartProps {
   range: [number, number];
   /** Values come each second; otherwise they are of the stored history. */
   live: boolean;
+  /** The range was chosen, and does not end now. */
+  chosen?: boolean;
   /** Reason why there are no values. */
   failure?: string | undefined;
 }
@@ -37,6 +39,10 @@ export interface ChartProps {
 const DAY_SECONDS = 86_400;
 
 /** A time on the axis of a chart: with the day if it has several. */
+/** The range in words. */
+const span = ({ live, chosen, range: [from, to] }: ChartProps): string =>
+  chosen ? `${instant(from * 1000)} to ${instant(to * 1000)}` : `${live ? "live, " : ""}last ${duration(to - from)}`;
+
 const moment = (milliseconds: number, { range }: ChartProps): string =>
   range[1] - range[0] > 3600 ? instant(milliseconds) : `${clock(milliseconds)} UTC`;
 
@@ -97,11 +103,7 @@ export function Chart(props: ChartProps): JSX.Element {
     <figure class="chart" ref={figure}>
       <figcaption>
         <h3 title={props.about}>{props.title}</h3>
-        <span class="soft small">
-          {at() === undefined
-            ? `${props.live ? "live, " : ""}last ${duration(props.range[1] - props.range[0])}`
-            : moment((at() ?? 0) * 1000, props)}
-        </span>
+        <span class="soft small">{at() === undefined ? span(props) : moment((at() ?? 0) * 1000, props)}</span>
       </figcaption>
       <Show when={props.times.length === 0}>
         <p class="waiting soft small">

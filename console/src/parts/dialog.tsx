@@ -4,6 +4,7 @@ import { createSignal, createUniqueId, type JSX, onMount, Show } from "solid-js"
 import { send } from "../api/client";
 import { asFailure, type Failure, Refused } from "../api/failure";
 import { changed } from "../api/query";
+import { ConflictBox, Conflicted, type Edited, guarded } from "./conflict";
 import "./dialog.css";
 import { FieldErrors } from "./form";
 import { Stopped } from "./one-by-one";
@@ -99,6 +100,8 @@ export interface ChangeProps {
   dirty?: () => boolean;
   /** Requests of the action, with their command lines. */
   same: Same | Same[];
+  /** The object that the change is about. If somebody else changes it meanwhile, both versions are shown. */
+  edited?: Edited;
   /** Fields of each request that its command line does not show. */
   secret?: Record<string, string>;
   onClose: () => void;
@@ -109,11 +112,12 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
   const [busy, setBusy] = createSignal(false);
   const [stopping, setStopping] = createSignal(false);
   const [result, setResult] = createSignal<JSX.Element>();
+  const guard = guarded(() => props.edited);
   const perform = async () => {
     let answer: unknown;
     for (const { method = "GET", path, body } of [props.same].flat()) {
       const whole = props.secret === undefined ? body : { ...(body as object), ...props.secret };
-      answer = await send(method, path, whole);
+      answer = await guard.change((tag) => send(method, path, whole, undefined, tag), (body ?? {}) as object);
     }
     return props.after?.(answer as never);
   };
@@ -130,7 +134,7 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
     } catch (error) {
       // Some requests may have taken effect, also one without an answer.
       void changed();
-      if (!(error instanceof Stopped)) setFailure(asFailure(error));
+      if (!(error instanceof Stopped || error instanceof Conflicted)) setFailure(asFailure(error));
     } finally {
       setBusy(false);
       setStopping(false);
@@ -168,6 +172,15 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
       >
         <form onSubmit={(event) => void submit(event)} onKeyDown={keys}>
           <Show when={failure()}>{(present) => <FailureBox failure={present()} />}</Show>
+          <Show when={guard.present()}>
+            {(now) => (
+              <ConflictBox
+                shown={props.edited?.shown ?? {}}
+                now={now()}
+                wanted={([props.same].flat()[0]?.body ?? {}) as object}
+              />
+            )}
+          </Show>
           <FieldErrors.Provider value={errors}>{props.children}</FieldErrors.Provider>
           <details class="same-below">
             <summary>{"{ } the same on a command line"}</summary>

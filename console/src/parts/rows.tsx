@@ -6,7 +6,7 @@ import { orderOf, textOf } from "./order";
 import { type Column, Table, type TableProps } from "./table";
 import { ordered } from "./table-range";
 
-type Props<Row> = Pick<
+export type RowsProps<Row> = Pick<
   TableProps<Row>,
   "label" | "columns" | "id" | "actions" | "selected" | "onSelect" | "changing"
 > & {
@@ -15,7 +15,7 @@ type Props<Row> = Pick<
   parameter?: string;
 };
 
-export function Rows<Row>(props: Props<Row>): JSX.Element {
+export function Rows<Row>(props: RowsProps<Row>): JSX.Element {
   const [search, setSearch] = useSearchParams();
   const name = () => props.parameter ?? "sort";
   const order = () =>

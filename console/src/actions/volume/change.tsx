@@ -50,6 +50,7 @@ export function ChangeVolume(props: Closing & { volume: Volume; onRenamed?: (nam
     <ChangeDialog
       title={`Change ${volume.name}`}
       verb="Change volume"
+      edited={{ path: api("volumes", volume.id), shown: volume }}
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name", "no-space": "reserve", "invalid-setting": "warn" }}
       ready={

@@ -5,50 +5,42 @@ import { granteeName } from "../../api/grants";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume, VolumeSpace } from "../../api/schema";
-import { ChangeDialog } from "../../parts/dialog";
-import { CheckField, TextField } from "../../parts/form";
-import { Bytes } from "../../parts/numbers";
+import { DeleteDialog } from "../../parts/destroy";
+import { CheckField } from "../../parts/form";
 import { windlass } from "../../parts/shell-lines";
 import { bytes } from "../../parts/units";
 import type { Closing } from "../closing";
 
 /** Deletes a volume. Its hosts lose it at once, so its name is typed. */
 export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => void }): JSX.Element {
-  const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
+  const [revoke, setRevoke] = createSignal(false);
   const space = useQuery<VolumeSpace>(() => api("volumes", props.volume.name, "space"));
+  const options = () => [...(snapshots() ? ["--with-snapshots"] : []), ...(revoke() ? ["--revoke"] : [])];
   return (
-    <ChangeDialog
-      title={`Delete ${props.volume.name}`}
-      verb="Delete volume"
-      danger
+    <DeleteDialog
+      noun="volume"
+      name={props.volume.name}
+      typed={props.volume.name}
+      counts
       onClose={props.onClose}
-      ready={typed() === props.volume.name}
-      dirty={() => typed() !== ""}
+      onDone={props.onDone}
       same={{
-        what: "delete this volume",
-        windlass: windlass(
-          "volume",
-          "delete",
-          props.volume.name,
-          ...(snapshots() ? ["--with-snapshots"] : []),
-          "--yes",
-        ),
-        method: "DELETE",
-        path: withQuery(api("volumes", props.volume.name), { with_snapshots: snapshots() || undefined }),
+        windlass: windlass("volume", "delete", props.volume.name, ...options(), "--yes"),
+        path: withQuery(api("volumes", props.volume.name), {
+          with_snapshots: snapshots() || undefined,
+          revoke: revoke() || undefined,
+        }),
       }}
-      after={() => props.onDone?.()}
     >
-      <p>
-        The volume goes to the trash, which keeps its <Bytes of={props.volume.mapped_bytes} /> for a time. Deleting it
-        there frees <Bytes of={space.data()?.unique_bytes ?? props.volume.unique_bytes ?? null} />; what clones and
-        snapshots share with it stays. With the trash off, it is gone at once.
-      </p>
       <Show when={props.volume.luns.length > 0}>
-        <p class="note">
-          Hosts may use it ({props.volume.luns.map((lun) => granteeName(lun.host)).join(", ")}), and the array refuses
-          to delete it as long as they may. Revoke access first.
-        </p>
+        <CheckField
+          label={`Revoke access of ${props.volume.luns.map((lun) => granteeName(lun.host)).join(", ")}`}
+          name="revoke"
+          checked={revoke()}
+          onInput={setRevoke}
+          hint="They lose the volume at once. The trash remembers the grants."
+        />
       </Show>
       <Show when={props.volume.snapshots > 0}>
         <CheckField
@@ -58,7 +50,6 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
           onInput={setSnapshots}
         />
       </Show>
-      <TextField label={`Type ${props.volume.name} to confirm`} name="confirm" value={typed()} onInput={setTyped} />
-    </ChangeDialog>
+    </DeleteDialog>
   );
 }

@@ -2,7 +2,7 @@
 
 import { createSignal, type JSX } from "solid-js";
 import { api } from "../../api/paths";
-import { ChangeDialog } from "../../parts/dialog";
+import { DestroyDialog } from "../../parts/destroy";
 import { CheckField, TextField } from "../../parts/form";
 import { windlass } from "../../parts/shell-lines";
 import type { Closing } from "../closing";
@@ -16,10 +16,10 @@ export function RollbackVolume(props: Closing & { volume: string; snapshot: stri
     ...(keep().trim() === "" ? {} : { keep: keep().trim() }),
   });
   return (
-    <ChangeDialog
+    <DestroyDialog
       title={`Roll ${props.volume} back to ${props.snapshot}`}
       verb="Roll back"
-      danger
+      counts
       onClose={props.onClose}
       fields={{ exists: "keep", "invalid-name": "keep" }}
       same={{
@@ -38,9 +38,7 @@ export function RollbackVolume(props: Closing & { volume: string; snapshot: stri
         body: body(),
       }}
     >
-      <p>
-        The volume gets the content and the size that it had. What was written since then is lost unless it is kept.
-      </p>
+      <p>The volume gets the content and the size that it had.</p>
       <TextField
         label="Keep the present content as a snapshot named"
         name="keep"
@@ -55,6 +53,6 @@ export function RollbackVolume(props: Closing & { volume: string; snapshot: stri
         onInput={setForce}
         hint="Hosts that have it mounted will find content that they did not write."
       />
-    </ChangeDialog>
+    </DestroyDialog>
   );
 }

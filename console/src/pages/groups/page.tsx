@@ -5,11 +5,8 @@ import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { CreateGroup, DeleteGroup, SetGroup } from "../../actions/group";
 import { useList } from "../../api/list";
 import type { HostGroup } from "../../api/schema";
-import { Act } from "../../parts/act";
-import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
-import { Rows } from "../../parts/rows";
-import { Empty, Shown } from "../../parts/state";
+import { ListPage } from "../../parts/list-page";
 import type { Column } from "../../parts/table";
 
 const COLUMNS: Column<HostGroup>[] = [
@@ -31,52 +28,35 @@ export default function Groups(): JSX.Element {
   );
   const [open, setOpen] = createSignal<{ verb: "create" } | { verb: "set" | "delete"; group: HostGroup }>();
   const close = () => setOpen(undefined);
-  const add = (
-    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
-      New group
-    </Act>
-  );
   return (
-    <>
-      <Head
-        title="Host groups"
-        about="Hosts that see the same volumes at the same logical unit numbers"
-        same={[{ what: "list the host groups", windlass: "windlass host-group list", path: "/api/v1/host-groups" }]}
-      >
-        {add}
-      </Head>
-      <HostsTabs />
-      <Show when={search.group}>
-        <p>
-          Only <strong>{search.group}</strong>.{" "}
-          <button type="button" onClick={() => setSearch({ group: undefined })}>
-            Show all
-          </button>
-        </p>
-      </Show>
-      <Shown of={{ ...groups, data: shown }}>
-        {(items) => (
-          <Show
-            when={(groups.data() ?? []).length > 0}
-            fallback={
-              <Empty action={add}>
-                The hosts of a cluster belong into one group: a volume granted to it has the same number on each.
-              </Empty>
-            }
-          >
-            <Rows
-              label="Host groups"
-              columns={COLUMNS}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(group) => [
-                { label: "Change members…", needs: "operator", run: () => setOpen({ verb: "set", group }) },
-                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", group }) },
-              ]}
-            />
+    <ListPage
+      title="Host groups"
+      about="Hosts that see the same volumes at the same logical unit numbers"
+      same={[{ what: "list the host groups", windlass: "windlass host-group list", path: "/api/v1/host-groups" }]}
+      add={{ label: "New group", run: () => setOpen({ verb: "create" }) }}
+      above={
+        <>
+          <HostsTabs />
+          <Show when={search.group}>
+            <p>
+              Only <strong>{search.group}</strong>.{" "}
+              <button type="button" onClick={() => setSearch({ group: undefined })}>
+                Show all
+              </button>
+            </p>
           </Show>
-        )}
-      </Shown>
+        </>
+      }
+      of={groups}
+      rows={() => shown() ?? []}
+      empty={<>The hosts of a cluster belong into one group: a volume granted to it has the same number on each.</>}
+      columns={COLUMNS}
+      id={({ name }) => name}
+      actions={(group) => [
+        { label: "Change members…", needs: "operator", run: () => setOpen({ verb: "set", group }) },
+        { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", group }) },
+      ]}
+    >
       <Show when={open()} keyed>
         {(present) =>
           present.verb === "create" ? (
@@ -88,6 +68,6 @@ export default function Groups(): JSX.Element {
           )
         }
       </Show>
-    </>
+    </ListPage>
   );
 }

@@ -5,12 +5,9 @@ import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
 import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
 import type { Host, Session } from "../../api/schema";
-import { Act } from "../../parts/act";
-import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
+import { ListPage } from "../../parts/list-page";
 import { Ago, Bytes } from "../../parts/numbers";
-import { Rows } from "../../parts/rows";
-import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 import { Unknown } from "./unknown";
 
@@ -87,59 +84,46 @@ export default function Hosts(): JSX.Element {
       by: (host) => lastIo(of().get(host.name) ?? []) ?? "",
     },
   ];
-  const add = (
-    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
-      New host
-    </Act>
-  );
   return (
-    <>
-      <Head
-        title="Hosts"
-        about="Machines that use volumes over iSCSI and shares over NFS"
-        same={[
-          { what: "list the hosts", windlass: "windlass host list", path: "/api/v1/hosts" },
-          {
-            what: "create a host",
-            windlass: "windlass host create NAME --iqn iqn.1998-01.com.vmware:esx01",
-            method: "POST",
-            path: "/api/v1/hosts",
-            body: { name: "NAME", iqns: ["iqn.1998-01.com.vmware:esx01"] },
-          },
-        ]}
-      >
+    <ListPage
+      title="Hosts"
+      about="Machines that use volumes over iSCSI and shares over NFS"
+      same={[
+        { what: "list the hosts", windlass: "windlass host list", path: "/api/v1/hosts" },
+        {
+          what: "create a host",
+          windlass: "windlass host create NAME --iqn iqn.1998-01.com.vmware:esx01",
+          method: "POST",
+          path: "/api/v1/hosts",
+          body: { name: "NAME", iqns: ["iqn.1998-01.com.vmware:esx01"] },
+        },
+      ]}
+      add={{ label: "New host", run: () => setOpen({ verb: "create" }) }}
+      buttons={
         <a class="button" href="/connect">
           Connect
         </a>
-        {add}
-      </Head>
-      <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
-      <Unknown sessions={sessions.data() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
-      <Shown of={hosts}>
-        {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={
-              <Empty action={add}>
-                A host is a machine, known by its initiator name. ESXi shows it with{" "}
-                <code>esxcli iscsi adapter list</code>, Linux in <code>/etc/iscsi/initiatorname.iscsi</code>, Windows
-                with <code>iscsicli</code>.
-              </Empty>
-            }
-          >
-            <Rows
-              label="Hosts"
-              columns={columns}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(host) => [
-                { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", host }) },
-                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", host }) },
-              ]}
-            />
-          </Show>
-        )}
-      </Shown>
+      }
+      above={
+        <>
+          <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
+          <Unknown sessions={sessions.data() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
+        </>
+      }
+      of={hosts}
+      empty={
+        <>
+          A host is a machine, known by its initiator name. ESXi shows it with <code>esxcli iscsi adapter list</code>,
+          Linux in <code>/etc/iscsi/initiatorname.iscsi</code>, Windows with <code>iscsicli</code>.
+        </>
+      }
+      columns={columns}
+      id={({ name }) => name}
+      actions={(host) => [
+        { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", host }) },
+        { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", host }) },
+      ]}
+    >
       <Show when={open()} keyed>
         {(present) =>
           present.verb === "create" ? (
@@ -151,7 +135,7 @@ export default function Hosts(): JSX.Element {
           )
         }
       </Show>
-    </>
+    </ListPage>
   );
 }
 

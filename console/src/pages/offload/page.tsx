@@ -1,7 +1,7 @@
 // Offload: operations that the array performed for hosts, and refusals.
 
 import { useParams, useSearchParams } from "@solidjs/router";
-import { createMemo, type JSX, Show } from "solid-js";
+import { createMemo, type JSX, lazy, Show } from "solid-js";
 import { useList } from "../../api/list";
 import type { OffloadStatistics } from "../../api/schema";
 import { useStatus } from "../../api/status";
@@ -16,6 +16,8 @@ import { Empty, Shown } from "../../parts/state";
 import { bytes } from "../../parts/units";
 import NotFound from "../not-found/page";
 import { ByVolume } from "./by-volume";
+
+const WhatHelps = lazy(() => import("./what-helps"));
 
 export default function Offload(): JSX.Element {
   const params = useParams<{ tab?: string }>();
@@ -95,7 +97,7 @@ export default function Offload(): JSX.Element {
             </button>
           </p>
         </Show>
-        <Refusals primitive={search.primitive} />
+        <Refusals primitive={search.primitive} helps={(group) => <WhatHelps group={group} />} />
       </Show>
     </Show>
   );

@@ -4,13 +4,10 @@ import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
 import { CreateUser, DeleteUser, EditUser, ResetPassword } from "../../actions/user";
 import { useList } from "../../api/list";
 import type { Account } from "../../api/schema";
-import { Act } from "../../parts/act";
-import { Head } from "../../parts/head";
+import { ListPage } from "../../parts/list-page";
 import type { Action } from "../../parts/menu";
 import { Ago } from "../../parts/numbers";
-import { Rows } from "../../parts/rows";
 import { SettingsTabs } from "../../parts/settings-tabs";
-import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 import { person } from "../../session";
 
@@ -71,49 +68,34 @@ export default function People(): JSX.Element {
     run: () => setOpen({ verb, user }),
   });
   return (
-    <>
-      <Head
-        title="People"
-        about="Who may sign in, and what they may do"
-        same={[
-          { what: "list the users", windlass: "windlass user list", path: "/api/v1/users" },
-          {
-            what: "create a user",
-            windlass: "windlass user create NAME --role operator",
-            method: "POST",
-            path: "/api/v1/users",
-            body: { name: "NAME", role: "operator", password: "PASSWORD" },
-          },
-        ]}
-      >
-        <Act class="primary" needs="admin" first onClick={() => setOpen({ verb: "create" })}>
-          New user
-        </Act>
-      </Head>
-      <SettingsTabs />
-      <Shown of={users}>
-        {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={<Empty>No user yet: people share tokens, and the audit names the token only.</Empty>}
-          >
-            <Rows
-              label="Users"
-              columns={COLUMNS}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(user) => [
-                action("edit", "Change…", user),
-                {
-                  ...action("password", "Set a password…", user),
-                  unless: isYou(user) ? "your own is changed in the menu at the top right" : undefined,
-                },
-                { ...action("delete", "Delete…", user), danger: true },
-              ]}
-            />
-          </Show>
-        )}
-      </Shown>
+    <ListPage
+      title="People"
+      about="Who may sign in, and what they may do"
+      same={[
+        { what: "list the users", windlass: "windlass user list", path: "/api/v1/users" },
+        {
+          what: "create a user",
+          windlass: "windlass user create NAME --role operator",
+          method: "POST",
+          path: "/api/v1/users",
+          body: { name: "NAME", role: "operator", password: "PASSWORD" },
+        },
+      ]}
+      add={{ label: "New user", needs: "admin", run: () => setOpen({ verb: "create" }) }}
+      above={<SettingsTabs />}
+      of={users}
+      empty={<>No user yet: people share tokens, and the audit names the token only.</>}
+      columns={COLUMNS}
+      id={({ name }) => name}
+      actions={(user) => [
+        action("edit", "Change…", user),
+        {
+          ...action("password", "Set a password…", user),
+          unless: isYou(user) ? "your own is changed in the menu at the top right" : undefined,
+        },
+        { ...action("delete", "Delete…", user), danger: true },
+      ]}
+    >
       <Show when={open()?.verb === "create"}>
         <CreateUser onClose={close} />
       </Show>
@@ -132,6 +114,6 @@ export default function People(): JSX.Element {
           </Switch>
         )}
       </Show>
-    </>
+    </ListPage>
   );
 }

@@ -6,14 +6,11 @@ import { DeleteSchedule, PauseSchedule, RunSchedule } from "../../actions/schedu
 import { useList } from "../../api/list";
 import type { Schedule } from "../../api/schema";
 import { useStatus } from "../../api/status";
-import { Act } from "../../parts/act";
 import { SnapshotsTabs } from "../../parts/content-tabs";
-import { Head } from "../../parts/head";
+import { ListPage } from "../../parts/list-page";
 import type { Action } from "../../parts/menu";
 import { Ago, Until } from "../../parts/numbers";
-import { Rows } from "../../parts/rows";
 import { keepWords, period, whenWords } from "../../parts/schedule-words";
-import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 import { grouped, NONE } from "../../parts/units";
 
@@ -102,61 +99,43 @@ export default function Schedules(): JSX.Element {
     const present = open();
     return present !== undefined && "schedule" in present ? present : undefined;
   };
-  const create = (
-    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
-      New schedule
-    </Act>
-  );
   const action = (verb: Verb, label: string, schedule: Schedule): Action => ({
     label,
     needs: "operator",
     run: () => setOpen({ verb, schedule }),
   });
   return (
-    <>
-      <Head
-        title="Schedules"
-        about="Snapshots at set times, and rules that remove old ones"
-        same={[
-          { what: "list the schedules", windlass: "windlass schedule list", path: "/api/v1/schedules" },
-          {
-            what: "create a schedule",
-            windlass: "windlass schedule create NAME --daily 02:00 --keep daily=7 --volumes VOLUME",
-            method: "POST",
-            path: "/api/v1/schedules",
-            body: { name: "NAME", when: { daily: { minute: 120 } }, keep: { daily: 7 }, volumes: ["VOLUME"] },
-          },
-        ]}
-      >
-        {create}
-      </Head>
-      <SnapshotsTabs snapshots={status.data()?.snapshots} schedules={schedules.total()} />
-      <Shown of={schedules}>
-        {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={
-              <Empty>
-                No schedule yet. One takes a snapshot of each of its volumes and shares at its times, all at one
-                instant, and removes those that its rules no longer keep.
-              </Empty>
-            }
-          >
-            <Rows
-              label="Schedules"
-              columns={COLUMNS}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(schedule) => [
-                action("edit", "Change…", schedule),
-                action("run", "Run now…", schedule),
-                action("pause", schedule.paused ? "Resume…" : "Pause…", schedule),
-                { ...action("delete", "Delete…", schedule), danger: true },
-              ]}
-            />
-          </Show>
-        )}
-      </Shown>
+    <ListPage
+      title="Schedules"
+      about="Snapshots at set times, and rules that remove old ones"
+      same={[
+        { what: "list the schedules", windlass: "windlass schedule list", path: "/api/v1/schedules" },
+        {
+          what: "create a schedule",
+          windlass: "windlass schedule create NAME --daily 02:00 --keep daily=7 --volumes VOLUME",
+          method: "POST",
+          path: "/api/v1/schedules",
+          body: { name: "NAME", when: { daily: { minute: 120 } }, keep: { daily: 7 }, volumes: ["VOLUME"] },
+        },
+      ]}
+      add={{ label: "New schedule", run: () => setOpen({ verb: "create" }) }}
+      above={<SnapshotsTabs snapshots={status.data()?.snapshots} schedules={schedules.total()} />}
+      of={schedules}
+      empty={
+        <>
+          No schedule yet. One takes a snapshot of each of its volumes and shares at its times, all at one instant, and
+          removes those that its rules no longer keep.
+        </>
+      }
+      columns={COLUMNS}
+      id={({ name }) => name}
+      actions={(schedule) => [
+        action("edit", "Change…", schedule),
+        action("run", "Run now…", schedule),
+        action("pause", schedule.paused ? "Resume…" : "Pause…", schedule),
+        { ...action("delete", "Delete…", schedule), danger: true },
+      ]}
+    >
       <Show when={open()?.verb === "create"}>
         <EditSchedule onClose={close} />
       </Show>
@@ -178,6 +157,6 @@ export default function Schedules(): JSX.Element {
           </Switch>
         )}
       </Show>
-    </>
+    </ListPage>
   );
 }

@@ -1,28 +1,31 @@
 // Channels, which are told of alerts: whether they work, a test of each, and their end.
 
-import { createSignal, For, type JSX, Match, Show, Switch } from "solid-js";
+import { createSignal, For, type JSX, lazy, Match, Show, Switch } from "solid-js";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { Channel, ChannelOutcome } from "../../api/schema";
 import { Act } from "../../parts/act";
-import { Lines } from "../../parts/copy";
+import { DeleteDialog } from "../../parts/destroy";
 import { ChangeDialog, Shows } from "../../parts/dialog";
 import { Ago } from "../../parts/numbers";
 import { windlass } from "../../parts/shell-lines";
 import { Empty, Shown } from "../../parts/state";
 
-type Open = { verb: "test" | "delete"; of: Channel };
+const EditChannel = lazy(() => import("../../actions/channel"));
+
+type Open = { verb: "test" | "change" | "delete"; of: Channel };
 
 export function Channels(): JSX.Element {
   const channels = useList<Channel>(() => "/api/v1/channels", false);
   const [open, setOpen] = createSignal<Open>();
+  const [creating, setCreating] = createSignal(false);
   const close = () => setOpen(undefined);
   return (
     <section class="card">
       <h2>Notification</h2>
       <Shown of={channels}>
         {(items) => (
-          <Show when={items().length > 0} fallback={<Empty>No channel sends alerts. This command creates one:</Empty>}>
+          <Show when={items().length > 0} fallback={<Empty>No channel sends alerts.</Empty>}>
             <ul class="lines-list">
               <For each={items()}>
                 {(of) => (
@@ -33,6 +36,9 @@ export function Channels(): JSX.Element {
                     <span>
                       <Act needs="admin" onClick={() => setOpen({ verb: "test", of })}>
                         Test…
+                      </Act>{" "}
+                      <Act needs="admin" onClick={() => setOpen({ verb: "change", of })}>
+                        Change…
                       </Act>{" "}
                       <Act needs="admin" class="danger" onClick={() => setOpen({ verb: "delete", of })}>
                         Delete…
@@ -45,12 +51,20 @@ export function Channels(): JSX.Element {
           </Show>
         )}
       </Shown>
-      <Lines text="windlass channel create email --help" what="the command" />
+      <Act needs="admin" onClick={() => setCreating(true)}>
+        New channel…
+      </Act>
+      <Show when={creating()}>
+        <EditChannel onClose={() => setCreating(false)} />
+      </Show>
       <Show when={open()} keyed>
         {(present) => (
           <Switch>
             <Match when={present.verb === "test"}>
               <Test of={present.of} onClose={close} />
+            </Match>
+            <Match when={present.verb === "change"}>
+              <EditChannel channel={present.of} onClose={close} />
             </Match>
             <Match when={present.verb === "delete"}>
               <Delete of={present.of} onClose={close} />
@@ -115,19 +129,13 @@ function Test(props: DialogProps): JSX.Element {
 
 function Delete(props: DialogProps): JSX.Element {
   return (
-    <ChangeDialog
-      title={`Delete ${props.of.name}`}
-      verb="Delete channel"
-      danger
+    <DeleteDialog
+      noun="channel"
+      name={props.of.name}
       onClose={props.onClose}
-      same={{
-        what: "delete this channel",
-        windlass: windlass("channel", "delete", props.of.name, "--yes"),
-        method: "DELETE",
-        path: api("channels", props.of.id),
-      }}
+      same={{ windlass: windlass("channel", "delete", props.of.name, "--yes"), path: api("channels", props.of.id) }}
     >
-      <p>The channel gets no further messages, and those that wait for it are dropped.</p>
-    </ChangeDialog>
+      <p>The channel gets no further messages.</p>
+    </DeleteDialog>
   );
 }

@@ -8,11 +8,8 @@ import { granteeName } from "../../api/grants";
 import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
 import type { Share } from "../../api/schema";
-import { Act } from "../../parts/act";
-import { Head } from "../../parts/head";
+import { ListPage } from "../../parts/list-page";
 import { Bytes } from "../../parts/numbers";
-import { Rows } from "../../parts/rows";
-import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 
 const COLUMNS: Column<Share>[] = [
@@ -75,56 +72,34 @@ export default function Shares(): JSX.Element {
     { verb: "create" } | { verb: "grant" | "snapshot" | "change" | "delete"; share: Share }
   >();
   const close = () => setOpen(undefined);
-  const add = (
-    <Act class="primary" first onClick={() => setOpen({ verb: "create" })}>
-      New share
-    </Act>
-  );
   return (
-    <>
-      <Head
-        title="Shares"
-        about="Files that hosts use over NFS"
-        same={[
-          { what: "list the shares", windlass: "windlass share list", path: "/api/v1/shares" },
-          {
-            what: "create a share",
-            windlass: "windlass share create NAME",
-            method: "POST",
-            path: "/api/v1/shares",
-            body: { name: "NAME" },
-          },
-        ]}
-      >
-        {add}
-      </Head>
-      <Shown of={shares}>
-        {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={
-              <Empty action={add}>
-                A share is a file system that hosts mount over NFS. Copies within it are clones: no data moves.
-              </Empty>
-            }
-          >
-            <Rows
-              label="Shares"
-              columns={COLUMNS}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(share) => [
-                { label: "Open", run: () => go(pagePath("share", share.name)) },
-                { label: "Connect a host", run: () => go(`/connect?share=${encodeURIComponent(share.name)}`) },
-                { label: "Grant access…", needs: "operator", run: () => setOpen({ verb: "grant", share }) },
-                { label: "Snapshot…", needs: "operator", run: () => setOpen({ verb: "snapshot", share }) },
-                { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", share }) },
-                { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", share }) },
-              ]}
-            />
-          </Show>
-        )}
-      </Shown>
+    <ListPage
+      title="Shares"
+      about="Files that hosts use over NFS"
+      same={[
+        { what: "list the shares", windlass: "windlass share list", path: "/api/v1/shares" },
+        {
+          what: "create a share",
+          windlass: "windlass share create NAME",
+          method: "POST",
+          path: "/api/v1/shares",
+          body: { name: "NAME" },
+        },
+      ]}
+      add={{ label: "New share", run: () => setOpen({ verb: "create" }) }}
+      of={shares}
+      empty={<>A share is a file system that hosts mount over NFS. Copies within it are clones: no data moves.</>}
+      columns={COLUMNS}
+      id={({ name }) => name}
+      actions={(share) => [
+        { label: "Open", run: () => go(pagePath("share", share.name)) },
+        { label: "Connect a host", run: () => go(`/connect?share=${encodeURIComponent(share.name)}`) },
+        { label: "Grant access…", needs: "operator", run: () => setOpen({ verb: "grant", share }) },
+        { label: "Snapshot…", needs: "operator", run: () => setOpen({ verb: "snapshot", share }) },
+        { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", share }) },
+        { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", share }) },
+      ]}
+    >
       <Show when={open()} keyed>
         {(present) =>
           present.verb === "create" ? (
@@ -140,6 +115,6 @@ export default function Shares(): JSX.Element {
           )
         }
       </Show>
-    </>
+    </ListPage>
   );
 }

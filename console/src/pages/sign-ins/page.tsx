@@ -4,7 +4,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { SignIn } from "../../api/schema";
-import { ChangeDialog } from "../../parts/dialog";
+import { DestroyDialog } from "../../parts/destroy";
 import { Head } from "../../parts/head";
 import { Ago, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
@@ -78,10 +78,9 @@ export default function SignIns(): JSX.Element {
       </Shown>
       <Show when={ending()} keyed>
         {(sign) => (
-          <ChangeDialog
+          <DestroyDialog
             title={`End the sign-in of ${sign.user}`}
             verb="End sign-in"
-            danger
             onClose={() => setEnding(undefined)}
             same={{
               what: "end this sign-in",
@@ -95,7 +94,7 @@ export default function SignIns(): JSX.Element {
                 ? "This is your own: the page asks you to sign in again."
                 : "The browser is asked to sign in again; what is typed there stays."}
             </p>
-          </ChangeDialog>
+          </DestroyDialog>
         )}
       </Show>
     </>

@@ -1,6 +1,6 @@
 // Snapshots and volumes by the space that deleting each of them alone frees.
 
-import { createMemo, type JSX, Show } from "solid-js";
+import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import { contentPath, pagePath } from "../../api/page-paths";
 import { full, withQuery } from "../../api/paths";
@@ -9,6 +9,7 @@ import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
+import { Together } from "../../parts/together";
 
 interface Candidate {
   name: string;
@@ -66,6 +67,18 @@ export function WhatFrees(): JSX.Element {
       .toSorted((one, other) => other.frees - one.frees)
       .slice(0, MOST);
   });
+  const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
+  // What was deleted meanwhile is in no sum.
+  const chosen = createMemo(() => {
+    const names = new Set(candidates()?.map(({ name }) => name));
+    return new Set([...selected()].filter((name) => names.has(name)));
+  });
+  const select = (name: string, isIn: boolean) => {
+    const next = new Set(chosen());
+    if (isIn) next.add(name);
+    else next.delete(name);
+    setSelected(next);
+  };
   return (
     <section>
       <h2>What frees what</h2>
@@ -78,7 +91,19 @@ export function WhatFrees(): JSX.Element {
             when={items().length > 0}
             fallback={<p class="soft">No snapshot, and no volume without a host, holds space of its own.</p>}
           >
-            <Rows label="What frees space" columns={COLUMNS} rows={items()} id={({ name }) => name} />
+            <Rows
+              label="What frees space"
+              columns={COLUMNS}
+              rows={items()}
+              id={({ name }) => name}
+              selected={chosen()}
+              onSelect={select}
+            />
+            <p>
+              <Show when={chosen().size > 0} fallback={<span class="soft">Select several to see their sum.</span>}>
+                <Together ids={[...chosen()].toSorted()} />
+              </Show>
+            </p>
           </Show>
         )}
       </Shown>

@@ -4,12 +4,9 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { CreateToken, DeleteToken } from "../../actions/token";
 import { useList } from "../../api/list";
 import type { Token } from "../../api/schema";
-import { Act } from "../../parts/act";
-import { Head } from "../../parts/head";
+import { ListPage } from "../../parts/list-page";
 import { Ago, Until } from "../../parts/numbers";
-import { Rows } from "../../parts/rows";
 import { SettingsTabs } from "../../parts/settings-tabs";
-import { Empty, Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 
 function Ends(props: { at: string | null | undefined }): JSX.Element {
@@ -75,48 +72,33 @@ export default function Tokens(): JSX.Element {
     return present === "create" ? undefined : present;
   };
   return (
-    <>
-      <Head
-        title="Tokens"
-        about="Credentials of programs; their secrets are shown once"
-        same={[
-          { what: "list the tokens", windlass: "windlass token list", path: "/api/v1/tokens" },
-          {
-            what: "create a token for Prometheus",
-            windlass: "windlass token create prometheus --role viewer --metrics-only",
-            method: "POST",
-            path: "/api/v1/tokens",
-            body: { name: "prometheus", role: "viewer", scopes: { metrics_only: true } },
-          },
-        ]}
-      >
-        <Act class="primary" needs="admin" first onClick={() => setOpen("create")}>
-          New token
-        </Act>
-      </Head>
-      <SettingsTabs />
-      <Shown of={tokens}>
-        {(items) => (
-          <Show
-            when={items().length > 0}
-            fallback={<Empty>No token. Programs need one; people sign in with name and password.</Empty>}
-          >
-            <Rows
-              label="Tokens"
-              columns={COLUMNS}
-              rows={items()}
-              id={({ name }) => name}
-              actions={(token) => [{ label: "Delete…", needs: "admin", danger: true, run: () => setOpen(token) }]}
-            />
-          </Show>
-        )}
-      </Shown>
+    <ListPage
+      title="Tokens"
+      about="Credentials of programs; their secrets are shown once"
+      same={[
+        { what: "list the tokens", windlass: "windlass token list", path: "/api/v1/tokens" },
+        {
+          what: "create a token for Prometheus",
+          windlass: "windlass token create prometheus --role viewer --metrics-only",
+          method: "POST",
+          path: "/api/v1/tokens",
+          body: { name: "prometheus", role: "viewer", scopes: { metrics_only: true } },
+        },
+      ]}
+      add={{ label: "New token", needs: "admin", run: () => setOpen("create") }}
+      above={<SettingsTabs />}
+      of={tokens}
+      empty={<>No token. Programs need one; people sign in with name and password.</>}
+      columns={COLUMNS}
+      id={({ name }) => name}
+      actions={(token) => [{ label: "Delete…", needs: "admin", danger: true, run: () => setOpen(token) }]}
+    >
       <Show when={open() === "create"}>
         <CreateToken onClose={close} />
       </Show>
       <Show when={deleting()} keyed>
         {(token) => <DeleteToken token={token} onClose={close} />}
       </Show>
-    </>
+    </ListPage>
   );
 }

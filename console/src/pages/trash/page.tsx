@@ -122,7 +122,7 @@ export default function Trash(): JSX.Element {
               {(of) => <KeepTrash pool={of()} onClose={close} />}
             </Match>
             <Match when={present.verb === "empty"}>
-              <EmptyTrash of={trash.data() ?? []} onClose={close} />
+              <EmptyTrash onClose={close} />
             </Match>
           </Switch>
         )}

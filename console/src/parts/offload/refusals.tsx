@@ -61,7 +61,12 @@ const COLUMNS: Column<Group>[] = [
   { key: "last", title: "Last", rank: 2, cell: (group) => <Ago at={group.last} />, by: ({ last }) => last },
 ];
 
-export function Refusals(props: { of?: string; primitive?: string }): JSX.Element {
+/** `helps`: what can be done at once against a group. */
+export function Refusals(props: {
+  of?: string;
+  primitive?: string;
+  helps?: (group: Group) => JSX.Element;
+}): JSX.Element {
   const log = useList<OffloadRefusal>(() => withQuery("/api/v1/offload/log", { volume: props.of, limit: MOST }), false);
   const codes = useList<Code>(() => "/api/v1/codes?kind=refusal", false);
   const [opened, setOpened] = createSignal<string>();
@@ -98,6 +103,7 @@ export function Refusals(props: { of?: string; primitive?: string }): JSX.Elemen
                       <Show when={codes.data()?.find(({ code }) => code === group().code)}>
                         {(code) => <Explanation of={code()} />}
                       </Show>
+                      {props.helps?.(group())}
                       <Examples group={group()} />
                     </details>
                   )}

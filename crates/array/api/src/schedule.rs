@@ -183,3 +183,52 @@ pub struct SnapshotPin {
     /// True: the rules of its schedule leave it alone.
     pub pinned: bool,
 }
+
+/// Question what times and rules of a schedule would do. Omitted fields are those of `schedule`, or those of a new one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulePreview {
+    /// Schedule whose snapshots the rules would be for, by name or id; absent for a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// Times of the runs; needed for a new schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// IANA name of the time zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// Snapshots that stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Keep>,
+    /// Number of newest snapshots of each member that always stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_last: Option<u16>,
+}
+
+/// What times and rules of a schedule would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SchedulePreviewed {
+    /// The next five runs.
+    #[schema(value_type = Vec<String>)]
+    pub next: Vec<Timestamp>,
+    /// Number of snapshots that stay.
+    pub kept: u64,
+    /// Number of snapshots that would be removed.
+    pub removed: u64,
+    /// Those that stay, the newest first; at most 1000.
+    pub keeps: Vec<PreviewedSnapshot>,
+    /// Those that would be removed, the newest first; at most 1000.
+    pub removes: Vec<PreviewedSnapshot>,
+}
+
+/// Snapshot in the preview of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PreviewedSnapshot {
+    /// Identity.
+    pub id: Uuid,
+    /// `volume@name` or `share@name`.
+    pub name: String,
+    /// Time at which it was taken.
+    #[schema(value_type = String, format = DateTime)]
+    pub created: Timestamp,
+}

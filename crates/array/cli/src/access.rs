@@ -2,6 +2,7 @@
 //! of a volume or of a share, never of both.
 
 use crate::client::{Client, query, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::export;
 use crate::output::{Column, Output, Resource, Value, column, wide};
@@ -58,6 +59,8 @@ pub enum Verb {
         name: String,
         #[command(flatten)]
         from: From,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -184,7 +187,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.list(&grants)
         }
         Verb::Grant { name, grantee, lun, options } => grant(name, grantee, *lun, options, client, output).await,
-        Verb::Revoke { name, from } => {
+        Verb::Revoke { name, from, rehearsal } => {
             let (whose, grantee) = match (&from.host, &from.group, &from.network, from.any) {
                 (Some(host), ..) => (format!("host {host}"), Some(host.clone())),
                 (None, Some(group), ..) => (format!("host group {group}"), Some(of_group(group))),
@@ -193,14 +196,19 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 (None, None, None, false) => ("everybody".to_owned(), None),
             };
             if from.network.is_some() || export::is_share(name, client).await? {
-                return export::revoke(name, grantee.as_deref(), &whose, client, output).await;
+                return export::revoke((name, grantee.as_deref(), &whose), *rehearsal, client, output).await;
+            }
+            let host = grantee.as_deref().map(|grantee| format!("/{}", segment(grantee))).unwrap_or_default();
+            let path = format!("/api/v1/access/{}{host}", segment(name));
+            if rehearsal.dry_run {
+                let what = format!("revoke access of {whose} to volume");
+                return effect::deletions(&what, [(name, path)], client, output).await;
             }
             if output.asks() {
                 check_granted(name, grantee.as_deref(), &whose, client).await?;
             }
-            let path = grantee.map(|grantee| format!("/{}", segment(&grantee))).unwrap_or_default();
             output.confirm(&format!("revoke access of {whose} to volume {name}?"))?;
-            client.delete(&format!("/api/v1/access/{}{path}", segment(name))).await?;
+            client.delete(&path).await?;
             output.report(&format!("access of {whose} to volume {name} revoked"));
             Ok(())
         }

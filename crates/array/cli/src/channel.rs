@@ -4,6 +4,7 @@ mod settings;
 
 use crate::alert::state;
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::event::severity;
 use crate::output::{Column, Output, Resource, Value, column, wide};
@@ -53,6 +54,8 @@ pub enum Verb {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Send a test and show the peer's own words; exit status 1 if it failed
     #[command(after_help = "Example:\n  windlass channel test ops")]
@@ -258,7 +261,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             output.made("channel", &client.patch::<Channel>(&path(name), &set).await?, true)
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete channel", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             let mut deleted = Vec::with_capacity(names.len());
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete channel {name}?")).await?;

@@ -5,7 +5,7 @@ use crate::Globals;
 use crate::error::CliError;
 use crate::profile::{self, Profile};
 use crate::tls::{client_config, fingerprint, pinned_config};
-use api::{List, Problem};
+use api::{Effect, List, Problem};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
@@ -156,6 +156,18 @@ impl Client {
     pub(crate) async fn delete_with<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, CliError> {
         let (status, body) = self.send(Method::DELETE, path, None).await?;
         if status == StatusCode::NO_CONTENT { Ok(None) } else { parse(&body).map(Some) }
+    }
+
+    /// Asks what a change would do, instead of making it.
+    pub(crate) async fn rehearse<B: Serialize>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&B>,
+    ) -> Result<Effect, CliError> {
+        let path = format!("{path}{}dry_run=true", if path.contains('?') { '&' } else { '?' });
+        let (_, body) = self.send(method, &path, body.map(encode).transpose()?).await?;
+        parse(&body)
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {

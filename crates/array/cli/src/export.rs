@@ -1,6 +1,7 @@
 //! Access of hosts to shares: the part of `windlass access` whose noun is a share.
 
 use crate::client::{Client, query, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
 use crate::share;
@@ -112,19 +113,23 @@ pub(crate) async fn grant(
 
 /// Revokes the rule about hosts, or all rules. `whose` names the hosts in sentences.
 pub(crate) async fn revoke(
-    share: &str,
-    host: Option<&str>,
-    whose: &str,
+    (share, host, whose): (&str, Option<&str>, &str),
+    rehearsal: DryRun,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let rule = host.map(|host| format!("/{}", segment(host))).unwrap_or_default();
+    let path = format!("{}/exports{rule}", share::path(share));
+    if rehearsal.dry_run {
+        let what = format!("revoke access of {whose} to share");
+        return effect::deletions(&what, [(&share.to_owned(), path)], client, output).await;
+    }
     if output.asks() && list(Some(share), host, client).await?.is_empty() && host.is_some() {
         let help = format!("list the grants:  windlass access list --share {share}");
         return Err(CliError::not_found(format!("there is no access of {whose} to share {share}"), &help));
     }
     output.confirm(&format!("revoke access of {whose} to share {share}?"))?;
-    let host = host.map(|host| format!("/{}", segment(host))).unwrap_or_default();
-    client.delete(&format!("{}/exports{host}", share::path(share))).await?;
+    client.delete(&path).await?;
     output.report(&format!("access of {whose} to share {share} revoked"));
     Ok(())
 }

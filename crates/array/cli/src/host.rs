@@ -1,6 +1,7 @@
 //! `windlass host`: machines, their initiator names, addresses and authentication.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::secret::SecretSource;
@@ -67,6 +68,8 @@ pub enum Verb {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -185,7 +188,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             Ok(())
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete host", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete host {name}?")).await?;
                 client.delete(&path(name)).await?;

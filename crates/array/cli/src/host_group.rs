@@ -1,10 +1,12 @@
 //! `windlass host-group`: several hosts that see the same volumes at the same logical unit numbers.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
 use crate::selection::Selection;
 use api::{Host, HostGroup, HostGroupCreate, HostGroupSet};
+use hyper::Method;
 
 /// Verbs of `windlass host-group`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -44,6 +46,8 @@ pub enum Verb {
         /// Hosts to remove: they lose the volumes of the group at once
         #[arg(long, value_name = "HOST", value_delimiter = ',')]
         remove: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Delete host groups without grants; their hosts stay
     #[command(after_help = "Example:\n  windlass host-group delete cluster1")]
@@ -51,6 +55,8 @@ pub enum Verb {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -84,10 +90,14 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let answer = client.post::<HostGroup>("/api/v1/host-groups", &create).await?;
             output.made("host group", &answer.body, answer.created)
         }
-        Verb::Set { name, new_name, add, remove } => {
+        Verb::Set { name, new_name, add, remove, rehearsal } => {
             let set = HostGroupSet { name: new_name.clone(), add: add.clone(), remove: remove.clone() };
             if set == HostGroupSet::default() {
                 return Err(CliError::usage("nothing to change: give --name, --add or --remove".to_owned()));
+            }
+            if rehearsal.dry_run {
+                let what = format!("change host group {name}");
+                return effect::one(&what, (Method::PATCH, &path(name), Some(&set)), client, output).await;
             }
             if !remove.is_empty() {
                 if output.asks() {
@@ -100,7 +110,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             output.made("host group", &client.patch::<HostGroup>(&path(name), &set).await?, true)
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete host group", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete host group {name}?")).await?;
                 client.delete(&path(name)).await?;

@@ -71,6 +71,11 @@ pub struct Start {
 }
 
 impl Start {
+    /// Body of the request that starts a job.
+    pub(crate) const fn body(&self) -> JobStart {
+        JobStart { share_percent: self.share }
+    }
+
     /// True if no option was given.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self { share: None, wait: false, no_wait: false })
@@ -204,7 +209,7 @@ pub(crate) async fn start(
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
-    let job = client.post::<Job>(resource, &JobStart { share_percent: start.share }).await?.body;
+    let job = client.post::<Job>(resource, &start.body()).await?.body;
     if start.no_wait {
         return output.made("job", &job, true);
     }

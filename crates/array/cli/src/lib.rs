@@ -15,6 +15,7 @@ mod client;
 mod connect;
 mod console;
 mod doctor;
+mod effect;
 mod error;
 mod event;
 mod explain;

@@ -1,10 +1,11 @@
 //! `windlass schedule`: snapshots at set times, and rules that remove old ones.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use api::{Keep, Schedule, ScheduleCreate, ScheduleSet, When};
+use api::{Keep, PreviewedSnapshot, Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet, When};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -55,12 +56,31 @@ pub enum Verb {
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
         pause: Option<crate::volume::Switch>,
     },
+    /// Show the next runs of times, and what rules would remove; nothing is changed
+    #[command(
+        after_help = "Examples:\n  windlass schedule preview --weekly sun@03:00 --zone Europe/Berlin\n  windlass schedule preview gold --keep daily=7"
+    )]
+    Preview {
+        /// Name or id of a schedule whose times and rules would change; default: a new one
+        name: Option<String>,
+        /// Times
+        #[command(flatten)]
+        times: Times,
+        /// Keep the newest snapshot of each of the last N hours, days, weeks or months that have one
+        #[arg(long, value_name = "RULE=N,…", value_parser = parse_keep)]
+        keep: Option<Keep>,
+        /// Also keep the N newest snapshots of each member
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        keep_last: Option<u16>,
+    },
     /// Delete schedules; their snapshots stay
     #[command(after_help = "Example:\n  windlass schedule delete gold")]
     Delete {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Run a schedule now
     #[command(after_help = "Example:\n  windlass schedule run gold")]
@@ -237,6 +257,29 @@ fn parse_keep(text: &str) -> Result<Keep, String> {
     Ok(keep)
 }
 
+impl Resource for PreviewedSnapshot {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("removed", |snapshot| snapshot.name.as_str().into()),
+        column("created", |snapshot| format!("{:.0}", snapshot.created).into()),
+        wide("id", |snapshot| snapshot.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Shows a preview: the next runs, then the snapshots that would be removed.
+fn previewed(preview: &SchedulePreviewed, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    if output.format() == Format::Json {
+        return output.json(preview);
+    }
+    let next: String = preview.next.iter().map(|time| format!("next  {time:.0}\n")).collect();
+    output.text(&next)?;
+    output.report(&format!("{} snapshots stay, {} would be removed", preview.kept, preview.removed));
+    if preview.removes.is_empty() { Ok(()) } else { output.list(&preview.removes) }
+}
+
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(selection) => selection.show::<Schedule>("/api/v1/schedules", client, output).await.map(drop),
@@ -276,7 +319,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             output.made("schedule", &client.patch::<Schedule>(&path(name), &set).await?, true)
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete schedule", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             let mut deleted = Vec::with_capacity(names.len());
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete schedule {name}?")).await?;
@@ -285,6 +332,17 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 deleted.push(name.as_str());
             }
             output.deleted(&deleted)
+        }
+        Verb::Preview { name, times, keep, keep_last } => {
+            let question = SchedulePreview {
+                schedule: name.clone(),
+                when: times.when(),
+                zone: times.zone.clone(),
+                keep: *keep,
+                keep_last: *keep_last,
+            };
+            let preview = client.post::<SchedulePreviewed>("/api/v1/schedules/preview", &question).await?.body;
+            previewed(&preview, output)
         }
         Verb::Run { name } => {
             let nothing = BTreeMap::<String, String>::new();

@@ -1,6 +1,7 @@
 //! `windlass session`: iSCSI sessions of hosts.
 
 use crate::client::Client;
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
@@ -19,6 +20,8 @@ pub enum Verb {
     Drop {
         /// Number of the session
         id: u64,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -45,7 +48,11 @@ impl Resource for Session {
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(selection) => selection.show::<Session>("/api/v1/sessions", client, output).await.map(drop),
-        Verb::Drop { id } => {
+        Verb::Drop { id, rehearsal: DryRun { dry_run: true } } => {
+            let all = [(&id.to_string(), format!("/api/v1/sessions/{id}"))];
+            effect::deletions("drop session", all, client, output).await
+        }
+        Verb::Drop { id, .. } => {
             if output.asks() {
                 let sessions = client.long_list::<Session>("/api/v1/sessions").await?;
                 if !sessions.iter().any(|session| session.id == *id) {

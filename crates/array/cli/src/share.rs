@@ -1,12 +1,14 @@
 //! `windlass share`: files that hosts use over NFS.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use crate::trash;
 use api::size::SizeError;
 use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
+use hyper::Method;
 use serde::Serialize;
 
 /// Verbs of `windlass share`.
@@ -80,6 +82,8 @@ pub enum Verb {
         /// First create a snapshot with this name of the present files
         #[arg(long, value_name = "NAME")]
         keep: Option<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Delete shares that no host may use
     #[command(
@@ -95,6 +99,8 @@ pub enum Verb {
         /// Delete for good, instead of to the trash; for admins
         #[arg(long)]
         now: bool,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -367,8 +373,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             output.made("share", &client.patch::<Share>(&path(name), &set).await?, true)
         }
-        Verb::Rollback { name, snapshot, keep } => rollback(name, snapshot, keep.as_ref(), client, output).await,
-        Verb::Delete { names, with_snapshots, now } => delete(names, *with_snapshots, *now, client, output).await,
+        Verb::Rollback { name, snapshot, keep, rehearsal } => {
+            let rollback = ShareRollback { snapshot: snapshot.to_owned(), keep: keep.clone() };
+            self::rollback(name, &rollback, *rehearsal, client, output).await
+        }
+        Verb::Delete { names, with_snapshots, now, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, deletion(name, *with_snapshots, *now)));
+            effect::deletions("delete share", all, client, output).await
+        }
+        Verb::Delete { names, with_snapshots, now, .. } => delete(names, *with_snapshots, *now, client, output).await,
     }
 }
 
@@ -381,19 +394,29 @@ async fn make(create: &ShareCreate, client: &Client, output: &mut Output<'_, '_>
 
 async fn rollback(
     name: &str,
-    snapshot: &str,
-    keep: Option<&String>,
+    rollback: &ShareRollback,
+    rehearsal: DryRun,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let ShareRollback { snapshot, keep } = rollback;
+    let resource = format!("{}/rollback", path(name));
+    if rehearsal.dry_run {
+        let what = format!("roll share {name} back to snapshot {snapshot}");
+        return effect::one(&what, (Method::POST, &resource, Some(rollback)), client, output).await;
+    }
     let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
     let question = format!("roll share {name} back to snapshot {snapshot}{kept}?");
     output.confirm_for(&path(name), client, &question).await?;
-    let rollback = ShareRollback { snapshot: snapshot.to_owned(), keep: keep.cloned() };
-    let share = client.post::<Share>(&format!("{}/rollback", path(name)), &rollback).await?.body;
+    let share = client.post::<Share>(&resource, rollback).await?.body;
     output.made("share", &share, true)?;
     output.report(&format!("share {} is as it was in snapshot {snapshot}", share.name));
     Ok(())
+}
+
+/// Path that deletes a share.
+fn deletion(name: &str, with_snapshots: bool, now: bool) -> String {
+    format!("{}?with_snapshots={with_snapshots}&now={now}", path(name))
 }
 
 async fn delete(
@@ -404,11 +427,10 @@ async fn delete(
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
     let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
-    let query = format!("?with_snapshots={with_snapshots}&now={now}");
     let mut deleted = Vec::with_capacity(names.len());
     for name in names {
         output.confirm_for(&path(name), client, &format!("delete share {name}{snapshots}?")).await?;
-        let trashed = client.delete_with(&format!("{}{query}", path(name))).await?;
+        let trashed = client.delete_with(&deletion(name, with_snapshots, now)).await?;
         trash::report_deleted("share", name, trashed, output);
         deleted.push(name.as_str());
     }

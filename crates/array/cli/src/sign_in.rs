@@ -1,6 +1,7 @@
 //! `windlass sign-in`: browsers that are signed in.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
 use api::SignIn;
@@ -16,6 +17,8 @@ pub enum Verb {
     End {
         /// Id
         id: String,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -40,8 +43,12 @@ impl Resource for SignIn {
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List => output.list(&client.list::<SignIn>("/api/v1/sign-ins").await?),
-        Verb::End { id } => {
-            client.delete(&format!("/api/v1/sign-ins/{}", segment(id))).await?;
+        Verb::End { id, rehearsal } => {
+            let path = format!("/api/v1/sign-ins/{}", segment(id));
+            if rehearsal.dry_run {
+                return effect::deletions("end sign-in", [(id, path)], client, output).await;
+            }
+            client.delete(&path).await?;
             output.report(&format!("sign-in {id} ended"));
             Ok(())
         }

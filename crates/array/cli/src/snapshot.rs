@@ -2,6 +2,7 @@
 //! have no name in common, so that the array finds either.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
@@ -89,6 +90,8 @@ pub enum Verb {
         /// Delete for good, instead of to the trash; for admins
         #[arg(long)]
         now: bool,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -212,10 +215,14 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Pin { snapshot } => pin(snapshot, true, client, output).await,
         Verb::Unpin { snapshot } => pin(snapshot, false, client, output).await,
-        Verb::Delete { snapshot, name, now } => {
+        Verb::Delete { snapshot, name, now, rehearsal } => {
             let full_name = name.as_ref().map_or_else(|| snapshot.clone(), |name| format!("{snapshot}@{name}"));
+            let resource = format!("{}?now={now}", path(&full_name));
+            if rehearsal.dry_run {
+                return effect::deletions("delete snapshot", [(&full_name, resource)], client, output).await;
+            }
             output.confirm_for(&path(&full_name), client, &format!("delete snapshot {full_name}?")).await?;
-            let trashed = client.delete_with(&format!("{}?now={now}", path(&full_name))).await?;
+            let trashed = client.delete_with(&resource).await?;
             trash::report_deleted("snapshot", &full_name, trashed, output);
             output.deleted(&[&full_name])
         }

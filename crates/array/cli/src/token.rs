@@ -1,6 +1,7 @@
 //! `windlass token`: the credentials of programs.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, column, wide};
 use crate::user::{RoleName, role};
@@ -31,6 +32,8 @@ pub enum Verb {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -103,7 +106,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.warn(&format!("secret, shown once: {}", created.secret));
             Ok(())
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete token", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete token {name}?")).await?;
                 client.delete(&path(name)).await?;

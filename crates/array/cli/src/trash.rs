@@ -1,6 +1,7 @@
 //! `windlass trash`: deleted volumes, shares and snapshots, which can be restored.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
@@ -29,6 +30,8 @@ pub enum Verb {
         /// All that is in the trash
         #[arg(long)]
         all: bool,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -78,7 +81,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List(selection) => selection.show::<Trashed>("/api/v1/trash", client, output).await.map(drop),
         Verb::Restore(options) => restore(options, None, client, output).await,
-        Verb::Empty { items, all: false } => {
+        Verb::Empty { items, all, rehearsal: DryRun { dry_run: true } } => {
+            const ALL: &str = "/api/v1/trash";
+            let (everything, one) =
+                ("all that is in it".to_owned(), |item: &String| format!("{ALL}/{}", segment(item)));
+            let all = all.then(|| (&everything, ALL.to_owned()));
+            let items = items.iter().map(|item| (item, one(item)));
+            effect::deletions("delete from the trash", all.into_iter().chain(items), client, output).await
+        }
+        Verb::Empty { items, all: false, .. } => {
             for item in items {
                 output.confirm(&format!("delete {item} in the trash for good?"))?;
                 emptied(client.delete_with(&format!("/api/v1/trash/{}", segment(item))).await?, output)?;

@@ -1,6 +1,7 @@
 //! `windlass user`: people with a name, a password and a role.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
 use crate::secret::SecretSource;
@@ -68,6 +69,8 @@ pub enum Verb {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -155,7 +158,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.report(&format!("password of user {name} set"));
             Ok(())
         }
-        Verb::Delete { names } => {
+        Verb::Delete { names, rehearsal: DryRun { dry_run: true } } => {
+            let all = names.iter().map(|name| (name, path(name)));
+            effect::deletions("delete user", all, client, output).await
+        }
+        Verb::Delete { names, .. } => {
             for name in names {
                 output.confirm_for(&path(name), client, &format!("delete user {name}?")).await?;
                 client.delete(&path(name)).await?;

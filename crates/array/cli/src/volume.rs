@@ -1,12 +1,14 @@
 //! `windlass volume`: block devices that hosts use.
 
 use crate::client::{Client, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use crate::{job, percent, pool, trash};
 use api::size::SizeError;
 use api::{Pool, Reserve, Snapshot, TrashKind, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use hyper::Method;
 use std::collections::BTreeMap;
 
 /// Verbs of `windlass volume`.
@@ -92,6 +94,8 @@ pub enum Verb {
         /// have changed
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Free stored blocks of zeros, in the background; also shows the space that hosts have
     /// unmapped
@@ -111,6 +115,8 @@ pub enum Verb {
         /// How
         #[command(flatten)]
         start: job::Start,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Delete volumes that are not in use
     #[command(
@@ -143,6 +149,8 @@ pub struct Deletion {
     /// Delete for good, instead of to the trash; for admins
     #[arg(long)]
     now: bool,
+    #[command(flatten)]
+    rehearsal: DryRun,
 }
 
 /// Settings that `volume set` changes.
@@ -336,8 +344,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             ))
         }
         Verb::Set(changes) => set(changes, client, output).await,
-        Verb::Rollback { name, snapshot, keep, force } => {
-            rollback(name, snapshot, keep.as_ref(), *force, client, output).await
+        Verb::Rollback { name, snapshot, keep, force, rehearsal } => {
+            rollback(name, snapshot, keep.as_ref(), (*force, *rehearsal), client, output).await
         }
         Verb::Reclaim { name: Some(name), report: true, .. } => {
             let space = client.get::<VolumeSpace>(&format!("{}/space", path(name))).await?;
@@ -346,12 +354,18 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 _ => job::unmapped(&space, output),
             }
         }
-        Verb::Reclaim { name: Some(name), start, .. } => {
-            job::start(&format!("{}/reclaim", path(name)), start, client, output).await
-        }
-        Verb::Reclaim { name: None, start, .. } => {
-            let pool = pool::only(client).await?.name;
-            job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
+        Verb::Reclaim { name, start, rehearsal, .. } => {
+            let (what, path) = match name {
+                Some(name) => (format!("reclaim zeros of volume {name}"), format!("{}/reclaim", path(name))),
+                None => {
+                    let pool = pool::only(client).await?.name;
+                    ("reclaim zeros of all volumes".to_owned(), format!("/api/v1/pools/{}/reclaim", segment(&pool)))
+                }
+            };
+            if rehearsal.dry_run {
+                return effect::one(&what, (Method::POST, &path, Some(&start.body())), client, output).await;
+            }
+            job::start(&path, start, client, output).await
         }
         Verb::Delete { names, how } => delete(names, *how, client, output).await,
         Verb::Restore(options) => trash::restore(options, Some(TrashKind::Volume), client, output).await,
@@ -388,15 +402,20 @@ async fn rollback(
     name: &str,
     snapshot: &str,
     keep: Option<&String>,
-    force: bool,
+    (force, rehearsal): (bool, DryRun),
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let rollback = VolumeRollback { snapshot: snapshot.to_owned(), force, keep: keep.cloned() };
+    let resource = format!("{}/rollback", path(name));
+    if rehearsal.dry_run {
+        let what = format!("roll volume {name} back to snapshot {snapshot}");
+        return effect::one(&what, (Method::POST, &resource, Some(&rollback)), client, output).await;
+    }
     let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
     let resized = if output.asks() { resized(name, snapshot, client).await? } else { String::new() };
     output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{resized}{kept}?"))?;
-    let rollback = VolumeRollback { snapshot: snapshot.to_owned(), force, keep: keep.cloned() };
-    let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
+    let volume = client.post::<Volume>(&resource, &rollback).await?.body;
     output.made("volume", &volume, true)?;
     output.report(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
     output.warnings(&volume.warnings);
@@ -405,19 +424,23 @@ async fn rollback(
 
 async fn delete(
     names: &[String],
-    Deletion { with_snapshots, revoke, now }: Deletion,
+    Deletion { with_snapshots, revoke, now, rehearsal }: Deletion,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let resource = |name: &str| format!("{}?with_snapshots={with_snapshots}&revoke={revoke}&now={now}", path(name));
+    if rehearsal.dry_run {
+        let all = names.iter().map(|name| (name, resource(name)));
+        return effect::deletions("delete volume", all, client, output).await;
+    }
     let good = if now { " for good" } else { "" };
     let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
     let mut deleted = Vec::with_capacity(names.len());
     let mut result = Ok(());
     for name in names {
         let question = format!("delete volume {name}{snapshots}{good}?");
-        let resource = format!("{}?with_snapshots={with_snapshots}&revoke={revoke}&now={now}", path(name));
         let trashed = match output.confirm_for(&path(name), client, &question).await {
-            Ok(()) => client.delete_with(&resource).await,
+            Ok(()) => client.delete_with(&resource(name)).await,
             Err(error) => Err(error),
         };
         match trashed {

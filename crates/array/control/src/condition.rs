@@ -45,7 +45,14 @@ pub enum Noun {
 
 impl fmt::Display for Noun {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+        formatter.write_str(self.name())
+    }
+}
+
+impl Noun {
+    /// Word of the noun in the interface.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Pool => "pool",
             Self::Volume => "volume",
             Self::Share => "share",
@@ -61,11 +68,9 @@ impl fmt::Display for Noun {
             Self::Trash => "trash",
             Self::Schedule => "schedule",
             Self::Code => "code",
-        })
+        }
     }
-}
 
-impl Noun {
     /// Words for several objects.
     pub(crate) const fn plural(self) -> &'static str {
         match self {

@@ -9,6 +9,7 @@ use crate::events::{Draft, Events, Severity};
 use crate::jobs::Jobs;
 use crate::live::{Change, Live};
 use crate::mirror::publisher::Publisher;
+use crate::paths::PathWatch;
 use crate::pools::limits::Limits;
 use crate::pools::part::{PoolPart, size_of_volume};
 use crate::ports;
@@ -67,6 +68,7 @@ pub struct Control {
     schedules: Schedules,
     trusted_time: TrustedTime,
     trash_times: TrashTimes,
+    paths: PathWatch,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
@@ -214,6 +216,7 @@ impl Control {
             schedules,
             trusted_time,
             trash_times: TrashTimes::default(),
+            paths: PathWatch::default(),
             directory,
             changes,
             expected,
@@ -407,6 +410,11 @@ impl Control {
     /// Times of the trash in this run.
     pub(crate) fn trash_times(&self) -> &TrashTimes {
         &self.trash_times
+    }
+
+    /// Paths of hosts.
+    pub(crate) fn paths(&self) -> &PathWatch {
+        &self.paths
     }
 
     /// Publisher of facts.

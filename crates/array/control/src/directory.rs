@@ -395,6 +395,15 @@ impl Directory {
         self.index.clones_of(source).filter_map(|id| self.volumes.get(&id))
     }
 
+    /// Names of volumes and shares cloned from a volume, share or snapshot, sorted.
+    pub(crate) fn clone_names(&self, source: SourceRecord) -> Vec<String> {
+        let volumes = self.clones_of(source).map(|clone| clone.name.clone());
+        let mut names: Vec<String> =
+            volumes.chain(self.share_clones_of(source).map(|clone| clone.name.clone())).collect();
+        names.sort();
+        names
+    }
+
     /// Access of the initiator with this name (case-insensitive).
     pub fn nexus(&self, initiator: &str) -> Nexus {
         let host = self.host_of(initiator);

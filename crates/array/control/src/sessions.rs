@@ -2,6 +2,7 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
@@ -105,6 +106,16 @@ impl Request for SessionDrop {
 
     fn event(&self, (): &()) -> Option<Draft> {
         Some(Draft::info("session-dropped", self.id.to_string(), format!("session {} dropped", self.id)))
+    }
+}
+
+impl Rehearsed for SessionDrop {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let sessions = control.live().sessions();
+        let missing = || ControlError::NotFound { noun: Noun::Session, name: self.id.to_string() };
+        let session = sessions.iter().find(|session| session.id == self.id).ok_or_else(missing)?;
+        let why = "its commands in progress fail; the initiator may log in again at once";
+        Ok(Rehearsal::default().breaks_users([control.session_user(session)], why))
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod access;
+mod effect;
 mod events;
 mod exports;
 mod files;
@@ -117,6 +118,11 @@ impl Array {
         let grantee = host.map_or(Grantee::Any, |host| Grantee::Host(host.to_owned()));
         let outcome = self.run(AccessGrant { volume: volume.to_owned(), grantee, lun })?;
         Ok(outcome.view.record.lun)
+    }
+
+    /// Codes of the active alerts.
+    fn alerts(&self) -> Vec<&'static str> {
+        self.run(AlertList).unwrap().into_iter().map(|alert| alert.code).collect()
     }
 
     fn log_in(&self, id: u64, initiator: &str) {

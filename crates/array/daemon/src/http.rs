@@ -16,6 +16,7 @@ mod console;
 mod convert;
 mod cookie;
 mod doctor;
+mod dry_run;
 mod events;
 mod exports;
 mod extract;
@@ -66,7 +67,7 @@ use crate::recording::Recording;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
-use guard::{Guard, Recorder, Refusals, Trouble};
+use guard::{Guard, Recorder, Refusals, Repeats, Trouble};
 pub(crate) use live::Streams;
 use problem::Fault;
 use reactor::ArrayHandle;
@@ -133,6 +134,8 @@ pub(crate) struct Surroundings {
     pub recording: Recording,
     /// Whether it works.
     trouble: Arc<Trouble>,
+    /// Answers of changes with a key.
+    repeats: Arc<Repeats>,
     /// True: changes are made even if the audit cannot be written.
     pub goes_on_without_audit: bool,
     /// Places of the array on its machine.
@@ -150,6 +153,7 @@ impl Surroundings {
             audit: Audit::of(state_dir),
             recording: Recording::off(),
             trouble: Arc::default(),
+            repeats: Arc::default(),
             goes_on_without_audit,
             places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
         }
@@ -174,7 +178,7 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places } = surroundings;
+    let Surroundings { gate, desk, audit, recording, trouble, repeats, goes_on_without_audit, places } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
@@ -186,7 +190,8 @@ pub(crate) fn guarded(
         reader,
         refusals: Refusals::default(),
     });
-    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::clone(&recorder), names };
+    let (of_gate, recorded) = (Arc::clone(&gate), Arc::clone(&recorder));
+    let guard = Guard { gate: of_gate, array: array.clone(), recorder: recorded, repeats, names };
     let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
     let router = with_fallbacks(resources).layer(layer);
     finish(router, array)

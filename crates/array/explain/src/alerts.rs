@@ -75,6 +75,16 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Mend what the alert names, and restart the array.")],
     ),
     of(
+        "logins-refused",
+        "Ten or more logins of iSCSI were refused within ten minutes. Hosts that are logged in are not affected.",
+        &["A host has a wrong CHAP secret.", "An initiator belongs to no host.", "Somebody is guessing secrets."],
+        &[
+            Do("The event names an initiator, its address and the reason:"),
+            Run("windlass event list --code login-refused"),
+            Run("windlass host list"),
+        ],
+    ),
+    of(
         "metadata-damaged",
         "Part of the map of the pool cannot be read. What it describes cannot be read; everything else is served.",
         &["A defect of the disk below the pool."],
@@ -96,6 +106,27 @@ pub(crate) const ENTRIES: &[Entry] = &[
             Do("See what the peer said, correct the channel, and test it:"),
             Run("windlass channel list"),
             Run("windlass channel test CHANNEL"),
+        ],
+    ),
+    of(
+        "open-access",
+        "Volumes or shares are open to everybody: every host may use them, known or not, without a password.",
+        &["They were granted to any host."],
+        &[
+            Do("Grant them to hosts instead, and revoke the grant to any host:"),
+            Run("windlass access list --any"),
+            Run("windlass access revoke VOLUME --any"),
+        ],
+    ),
+    of(
+        "path-lost",
+        "A host has had fewer paths for a minute than before, and still has some. One more failure may stop its I/O.",
+        &["A cable, switch or network card has failed.", "A portal of the array is not reachable."],
+        &[
+            Do("Compare its sessions with the portals of the array:"),
+            Run("windlass session list"),
+            Run("windlass portal list"),
+            Do("Fewer paths on purpose are accepted after a day."),
         ],
     ),
     of("pool-full", "The pool is full: writes that need new space fail, except where space is promised.", &[], FREE),
@@ -143,6 +174,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The schedule is due, and has not run.",
         &["The pool has stopped or is full."],
         &[Do("See the other alerts:"), Run("windlass alert list")],
+    ),
+    of(
+        "scrub-overdue",
+        "The pool was not read as a whole for 35 days. Damage that no host reads stays unseen until it matters.",
+        &["No scrub is run regularly."],
+        &[Run("windlass pool scrub POOL")],
     ),
     of(
         "share-threshold",

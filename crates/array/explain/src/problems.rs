@@ -184,6 +184,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Run("windlass host set HOST --address ADDRESS")],
     ),
     of(
+        "idempotency-key-reused",
+        "The Idempotency-Key belongs to another request of the last 24 hours.",
+        &["A program used one key for two requests."],
+        &[Do("Send a new key with each new request, and the same one with a repeat alone.")],
+    ),
+    of(
         "in-use",
         "The object is in use, and cannot be deleted or replaced.",
         &["Access is granted.", "A host has a session.", "A group has it as a member."],

@@ -61,7 +61,9 @@ fn the_version_is_json_when_asked_for() {
 #[test]
 fn options_of_all_commands_have_a_page_of_their_own() {
     let help = |words: &[&str]| String::from_utf8(windlass(words).stdout).unwrap();
-    for words in [&["--help"][..], &["volume", "--help"], &["volume", "create", "--help"], &["help", "volume", "create"]] {
+    for words in
+        [&["--help"][..], &["volume", "--help"], &["volume", "create", "--help"], &["help", "volume", "create"]]
+    {
         let text = help(words);
         assert!(text.contains("windlass help options") && !text.contains("--token-file"), "{words:?}: {text}");
     }
@@ -73,7 +75,10 @@ fn options_of_all_commands_have_a_page_of_their_own() {
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8(unknown.stderr).unwrap().contains("no command \"frobnicate\" of volume"));
     // They are there all the same.
-    assert_eq!(windlass(&["volume", "list", "--server", "unix:/nonexistent.sock", "--no-headers"]).status.code(), Some(7));
+    assert_eq!(
+        windlass(&["volume", "list", "--server", "unix:/nonexistent.sock", "--no-headers"]).status.code(),
+        Some(7)
+    );
 }
 
 /// Programs read errors as they read results.

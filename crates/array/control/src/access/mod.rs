@@ -8,15 +8,17 @@
 
 pub(crate) mod error;
 pub(crate) mod grantee;
+mod open;
 pub(crate) mod record;
 
 pub use error::AccessError;
 pub use grantee::Grantee;
 pub use record::{AccessRecord, To};
 
-use crate::condition::Noun;
+use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
@@ -179,17 +181,7 @@ impl Request for AccessRevoke {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
-        let volume = control.directory().volume(&self.volume)?.clone();
-        let revoked: Vec<AccessRecord> = match &self.from {
-            Revoke::All => control.directory().access_of(volume.id).cloned().collect(),
-            Revoke::From(grantee) => {
-                let directory = control.directory();
-                let to = find_grantee(&directory, grantee)?;
-                let access = directory.access_between(volume.id, to).cloned();
-                let name = || format!("of {} to volume {}", directory.grantee(to), volume.name);
-                vec![access.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
-            }
-        };
+        let (volume, revoked) = self.plan(control)?;
         if revoked.is_empty() {
             return Ok(volume.name);
         }
@@ -207,6 +199,47 @@ impl Request for AccessRevoke {
         };
         Some(Draft::info("access-revoked", volume, format!("volume {volume} revoked from {from}")))
     }
+}
+
+impl Rehearsed for AccessRevoke {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let (volume, revoked) = self.plan(control)?;
+        let directory = control.directory();
+        let grants = revoked.iter().map(|access| access_user(&directory, access));
+        let sessions = control.live().sessions();
+        let losing = sessions.iter().filter(|session| {
+            let host = directory.host_of(&session.initiator).map(|host| host.id);
+            let sees = |to| to == To::Any || host.is_some_and(|host| directory.reaches(to, host));
+            revoked.iter().any(|access| sees(access.to()))
+        });
+        let sessions: Vec<User> = losing.map(|session| control.session_user(session)).collect();
+        Ok(Rehearsal::default()
+            .breaks_users(grants, &format!("it loses volume {}", volume.name))
+            .breaks_users(sessions, &format!("its commands to volume {} fail", volume.name)))
+    }
+}
+
+impl AccessRevoke {
+    /// Checks the revocation. Returns the volume, and the grants to revoke.
+    fn plan(&self, control: &Control) -> Result<(VolumeRecord, Vec<AccessRecord>), ControlError> {
+        let directory = control.directory();
+        let volume = directory.volume(&self.volume)?.clone();
+        let revoked = match &self.from {
+            Revoke::All => directory.access_of(volume.id).cloned().collect(),
+            Revoke::From(grantee) => {
+                let to = find_grantee(&directory, grantee)?;
+                let access = directory.access_between(volume.id, to).cloned();
+                let name = || format!("of {} to volume {}", directory.grantee(to), volume.name);
+                vec![access.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
+            }
+        };
+        Ok((volume, revoked))
+    }
+}
+
+/// Grantee as a user of the volume that is granted to it.
+pub(crate) fn access_user(directory: &Directory, access: &AccessRecord) -> User {
+    User { kind: UserKind::Access, description: format!("{}, LUN {}", directory.grantee(access.to()), access.lun) }
 }
 
 impl dyn Facts + '_ {

@@ -10,6 +10,7 @@ use crate::catalog::DynCatalog;
 use crate::environment::Environment;
 use crate::error::ControlError;
 use crate::record::{Document, load};
+mod logins;
 pub(crate) mod note;
 mod notes;
 mod requests;
@@ -201,6 +202,8 @@ pub(crate) struct Events {
     full_below_since: Cell<Option<Timestamp>>,
     /// Time of the last event about refused logins.
     refusals_reported: Cell<Option<Duration>>,
+    /// Refused logins, if they are many.
+    refused_often: RefCell<logins::RefusedOften>,
 }
 
 impl Events {
@@ -217,6 +220,7 @@ impl Events {
             saved_at: Cell::new(environment.monotonic()),
             stop_reported: Cell::new(false),
             full_below_since: Cell::new(None),
+            refused_often: RefCell::default(),
             refusals_reported: Cell::new(None),
         })
     }
@@ -294,6 +298,7 @@ mod tests {
             saved_at: Cell::default(),
             stop_reported: Cell::default(),
             full_below_since: Cell::default(),
+            refused_often: RefCell::default(),
             refusals_reported: Cell::default(),
         };
         let document = |closed| match events.put(closed) {

@@ -124,6 +124,10 @@ impl Control {
         alerts.extend(self.management().alerts());
         alerts.extend(self.schedule_alerts());
         alerts.extend(self.time_alert());
+        alerts.extend(self.scrub_alert());
+        alerts.extend(self.open_access_alert());
+        alerts.extend(self.path_alerts());
+        alerts.extend(self.events().refused_often.borrow().alert());
         if let Some(check) = self.pool().last_check().filter(|check| check.count > 0) {
             alerts.push(AlertView {
                 code: "check-findings",

@@ -33,6 +33,7 @@ impl Control {
         self.look_below();
         self.record_portals().await;
         self.report_refused_logins();
+        self.watch_paths();
         self.take_incidents().await;
         self.run_schedules().await;
         self.retire_snapshots().await;
@@ -66,8 +67,13 @@ impl Control {
         if last.is_some_and(|last| now.saturating_sub(last) < REFUSALS_INTERVAL) {
             return;
         }
-        let Some(refused) = self.live().take_refused_logins() else { return };
+        let Some(refused) = self.live().take_refused_logins() else {
+            self.events().refused_often.borrow_mut().report(0, "", self.environment().now());
+            return;
+        };
         self.events().refusals_reported.set(Some(now));
+        let example = format!("of {} from {}: {}", refused.initiator, refused.peer.ip(), refused.reason);
+        self.events().refused_often.borrow_mut().report(refused.count, &example, self.environment().now());
         let mut message =
             format!("login of {} from {} refused: {}", refused.initiator, refused.peer.ip(), refused.reason);
         if refused.count > 1 {

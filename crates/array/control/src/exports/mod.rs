@@ -18,6 +18,7 @@ pub use rule::{ExportHosts, ExportRule};
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
@@ -27,6 +28,7 @@ use crate::page::{Column, Key, Listed, column};
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
+use crate::shares::record::ShareRecord;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -192,16 +194,7 @@ impl Request for ExportRevoke {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
-        let share = control.directory().share(&self.share)?.clone();
-        let revoked: Vec<ExportRecord> = match &self.grantee {
-            None => control.directory().exports_by_share(share.id).cloned().collect(),
-            Some(grantee) => {
-                let directory = control.directory();
-                let export = directory.export_between(share.id, find_hosts(&directory, grantee)?).cloned();
-                let name = || format!("of {grantee} to share {}", share.name);
-                vec![export.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
-            }
-        };
+        let (share, revoked) = self.plan(control)?;
         if !revoked.is_empty() {
             let changes = revoked.iter().map(Document::delete).collect();
             let edits = revoked.iter().map(|export| Edit::Export((export.share, export.to), None)).collect();
@@ -214,6 +207,46 @@ impl Request for ExportRevoke {
         let from = self.grantee.as_ref().map_or_else(|| "all hosts".to_owned(), ToString::to_string);
         Some(Draft::info("access-revoked", share, format!("share {share} revoked from {from}")))
     }
+}
+
+impl Rehearsed for ExportRevoke {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let (share, revoked) = self.plan(control)?;
+        let directory = control.directory();
+        let why = format!("it loses the access to share {} that this rule gives", share.name);
+        let users = revoked.iter().map(|export| export_user(&directory, export));
+        Ok(Rehearsal::default().breaks_users(users, &why))
+    }
+}
+
+impl ExportRevoke {
+    /// Checks the revocation. Returns the share, and the rules to revoke.
+    fn plan(&self, control: &Control) -> Result<(ShareRecord, Vec<ExportRecord>), ControlError> {
+        let directory = control.directory();
+        let share = directory.share(&self.share)?.clone();
+        let revoked = match &self.grantee {
+            None => directory.exports_by_share(share.id).cloned().collect(),
+            Some(grantee) => {
+                let export = directory.export_between(share.id, find_hosts(&directory, grantee)?).cloned();
+                let name = || format!("of {grantee} to share {}", share.name);
+                vec![export.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
+            }
+        };
+        Ok((share, revoked))
+    }
+}
+
+impl Control {
+    /// Hosts that may use a share, as its users.
+    pub(crate) fn export_users(&self, share: Uuid) -> Vec<User> {
+        let directory = self.directory();
+        directory.exports_by_share(share).map(|export| export_user(&directory, export)).collect()
+    }
+}
+
+/// Hosts of a rule, as users of its share.
+fn export_user(directory: &Directory, export: &ExportRecord) -> User {
+    User { kind: UserKind::Access, description: directory.export_grantee(export.to).to_string() }
 }
 
 impl dyn Facts + '_ {

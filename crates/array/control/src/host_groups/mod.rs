@@ -11,6 +11,7 @@ use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::difference::Difference;
 use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -161,6 +162,51 @@ impl Request for HostGroupSet {
     /// numbers or volumes.
     async fn run(&self, control: &Control) -> Result<HostGroupView, ControlError> {
         let _changes = control.lock_changes().await;
+        let (before, record) = self.plan(control)?;
+        if record != before {
+            control.store_host_group(&record).await?;
+        }
+        Ok(control.see(|facts| facts.host_group_view(&record)))
+    }
+
+    fn event(&self, view: &HostGroupView) -> Option<Draft> {
+        let mut changes = Vec::new();
+        changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
+        changes.extend((!self.add.is_empty()).then(|| format!("{} added", hosts_in_words(&self.add))));
+        changes.extend((!self.remove.is_empty()).then(|| format!("{} removed", hosts_in_words(&self.remove))));
+        let message = format!("host group {} changed: {}", self.group, changes.join(", "));
+        Some(Draft::info("host-group-changed", &view.record.name, message))
+    }
+}
+
+impl Rehearsed for HostGroupSet {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let (before, record) = self.plan(control)?;
+        let directory = control.directory();
+        let leaving: Vec<String> = before
+            .members
+            .difference(&record.members)
+            .map(|host| directory.grantee(To::Host(*host)).to_string())
+            .collect();
+        let mut rehearsal = Rehearsal::default();
+        for volume in control.see(|facts| facts.host_group_view(&record)).luns {
+            let lost = format!("volume {}, LUN {}", volume.name.unwrap_or_default(), volume.lun);
+            for host in &leaving {
+                rehearsal = rehearsal.breaks(UserKind::Access.name(), host.clone(), format!("it loses {lost}"));
+            }
+        }
+        for share in directory.shares_granted_to(ExportTo::Group(record.id)) {
+            for host in &leaving {
+                rehearsal = rehearsal.breaks(UserKind::Access.name(), host.clone(), format!("it loses share {share}"));
+            }
+        }
+        Ok(rehearsal)
+    }
+}
+
+impl HostGroupSet {
+    /// Checks the change. Returns the group before and after it.
+    fn plan(&self, control: &Control) -> Result<(HostGroupRecord, HostGroupRecord), ControlError> {
         let before = control.directory().host_group(&self.group)?.clone();
         let mut record = before.clone();
         if let Some(name) = self.name.as_ref().filter(|name| **name != record.name) {
@@ -183,19 +229,7 @@ impl Request for HostGroupSet {
         record.members.extend(joining);
         record.members.retain(|host| !leaving.contains(host));
         check_count(&record.members)?;
-        if record != before {
-            control.store_host_group(&record).await?;
-        }
-        Ok(control.see(|facts| facts.host_group_view(&record)))
-    }
-
-    fn event(&self, view: &HostGroupView) -> Option<Draft> {
-        let mut changes = Vec::new();
-        changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
-        changes.extend((!self.add.is_empty()).then(|| format!("{} added", hosts_in_words(&self.add))));
-        changes.extend((!self.remove.is_empty()).then(|| format!("{} removed", hosts_in_words(&self.remove))));
-        let message = format!("host group {} changed: {}", self.group, changes.join(", "));
-        Some(Draft::info("host-group-changed", &view.record.name, message))
+        Ok((before, record))
     }
 }
 
@@ -205,6 +239,27 @@ impl Request for HostGroupDelete {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
+        let record = self.plan(control)?;
+        let edits = vec![Edit::HostGroup(record.id, None)];
+        control.commit(vec![record.delete()], edits, &[Change::HostGroupChanged { group: record.id }]).await?;
+        Ok(record.name)
+    }
+
+    fn event(&self, name: &String) -> Option<Draft> {
+        Some(Draft::info("host-group-deleted", name, format!("host group {name} deleted")))
+    }
+}
+
+impl Rehearsed for HostGroupDelete {
+    /// A group without grants gives its members nothing.
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        self.plan(control).map(|_| Rehearsal::default())
+    }
+}
+
+impl HostGroupDelete {
+    /// Checks the deletion. Returns the group, which has no grants.
+    fn plan(&self, control: &Control) -> Result<HostGroupRecord, ControlError> {
         let record = control.directory().host_group(&self.group)?.clone();
         let luns = control.see(|facts| facts.host_group_view(&record)).luns;
         let mut users: Vec<User> = luns
@@ -218,13 +273,7 @@ impl Request for HostGroupDelete {
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::HostGroup, name: record.name, users });
         }
-        let edits = vec![Edit::HostGroup(record.id, None)];
-        control.commit(vec![record.delete()], edits, &[Change::HostGroupChanged { group: record.id }]).await?;
-        Ok(record.name)
-    }
-
-    fn event(&self, name: &String) -> Option<Draft> {
-        Some(Draft::info("host-group-deleted", name, format!("host group {name} deleted")))
+        Ok(record)
     }
 }
 

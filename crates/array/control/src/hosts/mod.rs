@@ -17,6 +17,7 @@ use crate::access::record::To;
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::directory::Edit;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::Secret;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -82,11 +83,7 @@ impl Request for HostDelete {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
-        let record = control.directory().host(&self.host)?.clone();
-        let users = control.host_users(&record);
-        if !users.is_empty() {
-            return Err(ControlError::InUse { noun: Noun::Host, name: record.name, users });
-        }
+        let record = self.plan(control)?;
         let edits = vec![Edit::Host(record.id, None)];
         control.commit(vec![record.delete()], edits, &[Change::HostRemoved { host: record.id }]).await?;
         Ok(record.name)
@@ -94,6 +91,27 @@ impl Request for HostDelete {
 
     fn event(&self, name: &String) -> Option<Draft> {
         Some(Draft::info("host-deleted", name, format!("host {name} deleted")))
+    }
+}
+
+impl Rehearsed for HostDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let record = self.plan(control)?;
+        let names = record.initiators.iter().map(ToString::to_string);
+        let why = "it can no longer log in, unless another host has it";
+        Ok(names.fold(Rehearsal::default(), |all, name| all.breaks("initiator", name, why)))
+    }
+}
+
+impl HostDelete {
+    /// Checks the deletion. Returns the host, which nothing uses.
+    fn plan(&self, control: &Control) -> Result<HostRecord, ControlError> {
+        let record = control.directory().host(&self.host)?.clone();
+        let users = control.host_users(&record);
+        if !users.is_empty() {
+            return Err(ControlError::InUse { noun: Noun::Host, name: record.name, users });
+        }
+        Ok(record)
     }
 }
 

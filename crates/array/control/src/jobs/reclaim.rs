@@ -35,12 +35,17 @@ impl Work {
         Self { volume, object: record.object, offset_bytes: 0, last: record.object, report: ReclaimReport::default() }
     }
 
-    pub async fn of_all(catalog: &dyn DynCatalog) -> Self {
-        let last = catalog.last_object_id();
-        // Without a volume, the first one is after the last one.
-        let first = first_object(catalog, ObjectId(0), last, is_volume).await;
-        let object = first.unwrap_or(ObjectId(last.0.saturating_add(1)));
+    /// Work on all volumes, of which the first one is to be found.
+    pub fn of_volumes(catalog: &dyn DynCatalog) -> Self {
+        let (object, last) = (ObjectId(0), catalog.last_object_id());
         Self { volume: None, object, offset_bytes: 0, last, report: ReclaimReport::default() }
+    }
+
+    pub async fn of_all(catalog: &dyn DynCatalog) -> Self {
+        let work = Self::of_volumes(catalog);
+        // Without a volume, the first one is after the last one.
+        let first = first_object(catalog, work.object, work.last, is_volume).await;
+        Self { object: first.unwrap_or(ObjectId(work.last.0.saturating_add(1))), ..work }
     }
 
     /// Performs one step. Returns false at the end.

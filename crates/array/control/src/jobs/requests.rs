@@ -2,6 +2,7 @@
 
 use super::{Job, JobRecord, JobView, Work, reclaim, scrub, the_one_named};
 use crate::control::Control;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -12,6 +13,7 @@ use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
 use std::rc::Rc;
+use text::size::exact;
 
 /// Starts a job that frees stored zeros of a volume.
 #[derive(Clone, Debug)]
@@ -90,6 +92,15 @@ impl Request for VolumeReclaim {
     }
 }
 
+impl Rehearsed for VolumeReclaim {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let record = control.directory().volume(&self.volume)?.clone();
+        let mapped_bytes = control.object(record.object)?.mapped_bytes;
+        let work = Work::Reclaim(reclaim::Work::of_volume(&record));
+        control.rehearse_reclaim(&work, self.share_percent, &format!("the {} of the volume", exact(mapped_bytes)))
+    }
+}
+
 impl Request for PoolReclaim {
     type Reply = Outcome<JobView>;
     const NAME: &'static str = "pool-reclaim";
@@ -101,6 +112,14 @@ impl Request for PoolReclaim {
 
     fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
         started(outcome)
+    }
+}
+
+impl Rehearsed for PoolReclaim {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        control.pool_named(Some(&self.pool))?;
+        let work = Work::Reclaim(reclaim::Work::of_volumes(&**control.catalog()));
+        control.rehearse_reclaim(&work, self.share_percent, "all volumes")
     }
 }
 
@@ -252,6 +271,17 @@ impl Control {
         self.store(vec![job.record().put()?]).await?;
         let job = self.jobs().add(job);
         Ok(Outcome::changed(self.job_view(&job)))
+    }
+
+    /// What a job that frees stored zeros would do. `read`: what it reads.
+    fn rehearse_reclaim(&self, work: &Work, share_percent: Option<u8>, read: &str) -> Result<Rehearsal, ControlError> {
+        check_share(share_percent)?;
+        if let Some(job) = self.jobs().running_same(work) {
+            let message = format!("job {} does so already: no other one starts", job.id);
+            return Ok(Rehearsal::default().warns("running-already", message));
+        }
+        let message = format!("stored zeros are found by reading {read}: the job reports how much it freed");
+        Ok(Rehearsal::default().warns("not-known-before", message))
     }
 
     /// Views of all jobs, oldest first.

@@ -5,6 +5,7 @@ use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::Directory;
 use crate::error::ControlError;
+use crate::pools::unique::Patience;
 use crate::request::Request;
 use pool::ObjectId;
 use std::collections::BTreeSet;
@@ -46,19 +47,7 @@ impl Request for SpaceWhatIf {
         let objects: Vec<ObjectId> =
             found.iter().map(|(object, _, _)| *object).collect::<BTreeSet<_>>().into_iter().collect();
         let mut patience = control.patience();
-        let counts = &control.pool().what_if;
-        let environment = &**control.environment();
-        let counted = match objects.as_slice() {
-            [one] => {
-                control.count(&[*one], &mut patience).await;
-                Ok(control.last_count(&[*one]))
-            }
-            several => counts.of(control.catalog(), environment, several, &mut patience).await,
-        };
-        if counts.len() > MAX_KEPT {
-            counts.retain(|kept| kept == objects);
-        }
-        let freed_bytes = counted.map_err(|error| control.pool_error(error))?;
+        let freed_bytes = control.freed_by(&objects, &mut patience).await?;
         let mut each = Vec::with_capacity(found.len());
         let mut named = BTreeSet::new();
         for (object, id, name) in found {
@@ -72,6 +61,30 @@ impl Request for SpaceWhatIf {
 }
 
 impl Control {
+    /// Counts the bytes that become free when these objects are deleted together; absent while they are being counted.
+    /// `objects`: sorted, each once.
+    pub(crate) async fn freed_by(
+        &self,
+        objects: &[ObjectId],
+        patience: &mut Patience,
+    ) -> Result<Option<u64>, ControlError> {
+        let (counts, one) = (&self.pool().what_if, &self.pool().unique);
+        let counted = match objects {
+            [] => return Ok(Some(0)),
+            [object] => {
+                self.count(&[*object], patience).await;
+                Ok(self.last_count(&[*object]))
+            }
+            several => counts.of(self.catalog(), &**self.environment(), several, patience).await,
+        };
+        if counts.len() > MAX_KEPT {
+            counts.retain(|kept| kept == objects);
+        }
+        let bytes = counted.map_err(|error| self.pool_error(error))?;
+        // An earlier count is that of another content.
+        Ok(bytes.filter(|_| !one.is_running(objects) && !counts.is_running(objects)))
+    }
+
     /// Number of sets whose counts are kept.
     #[cfg(test)]
     pub(crate) fn kept_what_ifs(&self) -> usize {

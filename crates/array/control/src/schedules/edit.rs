@@ -7,12 +7,15 @@ use super::when::{When, zone};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::names::{check_label, check_name};
 use crate::record::Document;
 use crate::request::Request;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 /// Largest number of schedules.
@@ -22,7 +25,9 @@ const MAX_MEMBERS: usize = 1024;
 /// Longest name: those of snapshots add the time of the run.
 const MAX_NAME_BYTES: usize = 40;
 /// Number of newest snapshots that always stay, unless the request says otherwise.
-const DEFAULT_KEEP_LAST: u16 = 3;
+pub(super) const DEFAULT_KEEP_LAST: u16 = 3;
+/// Name that no schedule has: in paths, it is the preview.
+const PREVIEW: &str = "preview";
 /// Longest lock of a schedule's snapshots, in seconds: a year.
 const MAX_LOCK_SECONDS: u32 = 366 * 86_400;
 
@@ -83,6 +88,10 @@ impl Request for ScheduleCreate {
 
     async fn run(&self, control: &Control) -> Result<ScheduleView, ControlError> {
         check_name(Noun::Schedule, &self.name)?;
+        if self.name == PREVIEW {
+            let (noun, name) = (Noun::Schedule, self.name.clone());
+            return Err(ControlError::InvalidName { noun, name, reason: "it is a word of the interface" });
+        }
         if self.name.len() > MAX_NAME_BYTES {
             let (noun, name) = (Noun::Schedule, self.name.clone());
             return Err(ControlError::InvalidName { noun, name, reason: "it is longer than 40 characters" });
@@ -178,7 +187,7 @@ impl Request for ScheduleDelete {
 
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
-        let record = control.directory().schedule(&self.schedule)?.clone();
+        let record = self.plan(control)?;
         control.commit(vec![record.delete()], vec![Edit::Schedule(record.id, None)], &[]).await?;
         Ok(record.name)
     }
@@ -188,14 +197,30 @@ impl Request for ScheduleDelete {
     }
 }
 
+impl Rehearsed for ScheduleDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let record = self.plan(control)?;
+        let directory = control.directory();
+        let taken = directory.snapshots_by(record.id).count();
+        if taken == 0 {
+            return Ok(Rehearsal::default());
+        }
+        let message = format!("its {taken} snapshots stay, and nothing removes them by itself any more");
+        Ok(Rehearsal::default().warns("snapshots-stay", message))
+    }
+}
+
+impl ScheduleDelete {
+    /// Finds the schedule.
+    fn plan(&self, control: &Control) -> Result<ScheduleRecord, ControlError> {
+        Ok(control.directory().schedule(&self.schedule)?.clone())
+    }
+}
+
 impl Control {
     /// Checks and stores a new or changed schedule, and finds its next run.
     async fn store_schedule(&self, mut record: ScheduleRecord) -> Result<ScheduleView, ControlError> {
-        record.when.check()?;
-        let zone = zone(&record.zone)?;
-        if record.keep_last == 0 {
-            return Err(ControlError::InvalidSetting("a schedule keeps at least the last snapshot".to_owned()));
-        }
+        let zone = check_rules(&record)?;
         if record.members.is_empty() && record.label.is_none() {
             return Err(ControlError::InvalidSetting("a schedule needs volumes or a label".to_owned()));
         }
@@ -205,12 +230,26 @@ impl Control {
         if record.lock_seconds.is_some_and(|seconds| seconds == 0 || seconds > MAX_LOCK_SECONDS) {
             return Err(ControlError::InvalidSetting("a snapshot is locked for 1 second to 366 days".to_owned()));
         }
-        let too_far = || ControlError::InvalidSetting(format!("{} is due at no time", record.when));
-        record.next = record.when.next_after(self.environment().now(), &zone).ok_or_else(too_far)?;
+        record.next = next_run(&record, self.environment().now(), &zone)?;
         self.commit(vec![record.put()?], vec![record.clone().into()], &[]).await?;
         self.schedules().note(record.id);
         Ok(self.see(|facts| facts.schedule_view(&record)))
     }
+}
+
+/// Checks times and rules of a schedule. Returns its time zone.
+pub(super) fn check_rules(record: &ScheduleRecord) -> Result<TimeZone, ControlError> {
+    record.when.check()?;
+    if record.keep_last == 0 {
+        return Err(ControlError::InvalidSetting("a schedule keeps at least the last snapshot".to_owned()));
+    }
+    zone(&record.zone)
+}
+
+/// First run after a time.
+pub(super) fn next_run(record: &ScheduleRecord, after: Timestamp, zone: &TimeZone) -> Result<Timestamp, ControlError> {
+    let too_far = || ControlError::InvalidSetting(format!("{} is due at no time", record.when));
+    record.when.next_after(after, zone).ok_or_else(too_far)
 }
 
 /// Finds members by name.

@@ -1,12 +1,13 @@
 //! Schedules: snapshots at certain times, and retention. This file lists and shows them; `edit.rs`
-//! creates, changes and deletes them, `run.rs` takes the snapshots, `retire.rs` removes old ones, `give_up.rs`
-//! those whose space hosts need.
+//! creates, changes and deletes them, `preview.rs` says what rules would do, `run.rs` takes the snapshots, `retire.rs` removes
+//! old ones, `give_up.rs` those whose space hosts need.
 //! `when.rs` and `keep.rs` have the rules of both, without a clock.
 
 mod edit;
 mod give_up;
 pub(crate) mod keep;
 pub(crate) mod part;
+mod preview;
 pub(crate) mod record;
 mod retire;
 mod run;
@@ -14,6 +15,7 @@ pub(crate) mod when;
 
 pub use edit::{ScheduleCreate, ScheduleDelete, ScheduleSet};
 pub use keep::Keep;
+pub use preview::{Previewed, SchedulePreview, SchedulePreviewView};
 pub use record::{Label, LastRun, RunRecord, ScheduleRecord};
 pub use run::ScheduleRun;
 pub use when::When;

@@ -46,7 +46,7 @@ impl Control {
     }
 
     /// Snapshots of a schedule that no rule keeps, the oldest first.
-    fn surplus_of(&self, record: &ScheduleRecord) -> Vec<SnapshotRecord> {
+    pub(super) fn surplus_of(&self, record: &ScheduleRecord) -> Vec<SnapshotRecord> {
         let Ok(zone) = zone(&record.zone) else { return Vec::new() };
         let now = self.trusted_now();
         let directory = self.directory();

@@ -2,9 +2,9 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
-use crate::exports::record::ExportRecord;
 use crate::live::Change;
 use crate::request::Request;
 use crate::shares::error::ShareError;
@@ -30,16 +30,28 @@ impl Request for ShareDelete {
 
     async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
+        let discard = self.plan(control)?;
+        control.discard(discard).await
+    }
+
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
+        let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("share-deleted", name, format!("share {name} deleted{snapshots}{whereabouts}")))
+    }
+}
+
+impl Rehearsed for ShareDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        control.rehearse_discard(&self.plan(control)?)
+    }
+}
+
+impl ShareDelete {
+    /// Checks the deletion, and plans it.
+    fn plan(&self, control: &Control) -> Result<Discard, ControlError> {
         let record = control.directory().share(&self.share)?.clone();
-        let users: Vec<User> = {
-            let directory = control.directory();
-            let exports = directory.exports_by_share(record.id);
-            let user = |export: &ExportRecord| User {
-                kind: UserKind::Access,
-                description: directory.export_grantee(export.to).to_string(),
-            };
-            exports.map(user).collect()
-        };
+        let users = control.export_users(record.id);
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::Share, name: record.name, users });
         }
@@ -55,12 +67,6 @@ impl Request for ShareDelete {
         let published = vec![Change::ShareRemoved { object: record.object }];
         let what = Trashed::Share(record);
         let (grants, changes) = (Vec::new(), Vec::new());
-        control.discard(Discard { what, snapshots, grants, changes, published, now: self.now }).await
-    }
-
-    fn event(&self, deleted: &Deleted) -> Option<Draft> {
-        let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
-        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
-        Some(Draft::info("share-deleted", name, format!("share {name} deleted{snapshots}{whereabouts}")))
+        Ok(Discard { what, snapshots, grants, changes, published, now: self.now })
     }
 }

@@ -3,6 +3,7 @@
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::Directory;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::{Change, ShareRollbackError};
@@ -11,7 +12,9 @@ use crate::request::Request;
 use crate::shares::ShareView;
 use crate::shares::error::ShareError;
 use crate::shares::record::ShareRecord;
+use crate::snapshots::fate_of_content;
 use crate::snapshots::record::SnapshotRecord;
+use pool::CatalogChange;
 
 /// Rolls a share back to a snapshot. Clients keep their mounts: files that are in the snapshot have
 /// its content, and all others are stale.
@@ -34,10 +37,10 @@ impl Request for ShareRollback {
     async fn run(&self, control: &Control) -> Result<ShareView, ControlError> {
         let _changes = control.lock_changes().await;
         control.check_expectation()?;
-        let share = control.directory().share(&self.share)?.clone();
-        let snapshot = find_snapshot(&control.directory(), &share, &self.snapshot)?;
-        if let Some(name) = &self.keep {
-            keep(control, &share, name).await?;
+        let Plan { share, snapshot, kept } = self.plan(control)?;
+        if let Some((record, changes)) = kept {
+            let published = [Change::ShareChanged { object: share.object }];
+            control.commit(changes.into(), vec![record.into()], &published).await?;
         }
         match control.live().roll_back_share(share.object, snapshot.object).await {
             Ok(()) => {
@@ -61,12 +64,37 @@ impl Request for ShareRollback {
     }
 }
 
-/// Takes a snapshot of the present content.
-async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), ControlError> {
-    check_name(Noun::Snapshot, name)?;
-    let (record, changes) = control.new_snapshot(share.object, share.id, name.to_owned())?;
-    let published = [Change::ShareChanged { object: share.object }];
-    control.commit(changes.into(), vec![record.into()], &published).await
+/// A roll-back that is possible.
+struct Plan {
+    share: ShareRecord,
+    snapshot: SnapshotRecord,
+    /// Snapshot of the present content, and the changes that take it.
+    kept: Option<(SnapshotRecord, [CatalogChange; 2])>,
+}
+
+impl ShareRollback {
+    /// Checks the roll-back as far as `control` can, and plans it.
+    fn plan(&self, control: &Control) -> Result<Plan, ControlError> {
+        let share = control.directory().share(&self.share)?.clone();
+        let snapshot = find_snapshot(&control.directory(), &share, &self.snapshot)?;
+        let mut kept = None;
+        if let Some(name) = self.keep.clone() {
+            check_name(Noun::Snapshot, &name)?;
+            kept = Some(control.new_snapshot(share.object, share.id, name)?);
+        }
+        Ok(Plan { share, snapshot, kept })
+    }
+}
+
+impl Rehearsed for ShareRollback {
+    /// Its bytes stay unknown: the file system merges what the snapshot lacks, such as numbers of files, into it.
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let Plan { share, snapshot, kept } = self.plan(control)?;
+        let why = "files that the snapshot lacks become stale there";
+        let rehearsal = Rehearsal::default().breaks_users(control.export_users(share.id), why);
+        let kept = kept.as_ref().map(|(record, _)| record);
+        Ok(rehearsal.warns_all([fate_of_content(&share.name, &snapshot, kept)]))
+    }
 }
 
 /// Finds a snapshot of the share by its short name, its full name or its id.

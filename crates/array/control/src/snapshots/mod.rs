@@ -19,11 +19,13 @@ pub use tree::{SnapshotTree, TreeView};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
+use crate::pools::state::Warning;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
@@ -94,17 +96,31 @@ impl Request for SnapshotDelete {
 
     async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
-        let record = control.directory().snapshot(&self.snapshot)?.clone();
-        control.check_unlocked(&record)?;
-        let published = control.snapshots_changed(record.volume).into_iter().collect();
-        let what = Trashed::Snapshot(record);
-        let (snapshots, grants, changes) = (Vec::new(), Vec::new(), Vec::new());
-        control.discard(Discard { what, snapshots, grants, changes, published, now: self.now }).await
+        let discard = self.plan(control)?;
+        control.discard(discard).await
     }
 
     fn event(&self, deleted: &Deleted) -> Option<Draft> {
         let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
         Some(Draft::info("snapshot-deleted", name, format!("snapshot {name} deleted{whereabouts}")))
+    }
+}
+
+impl Rehearsed for SnapshotDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        control.rehearse_discard(&self.plan(control)?)
+    }
+}
+
+impl SnapshotDelete {
+    /// Checks the deletion, and plans it.
+    fn plan(&self, control: &Control) -> Result<Discard, ControlError> {
+        let record = control.directory().snapshot(&self.snapshot)?.clone();
+        control.check_unlocked(&record)?;
+        let published = control.snapshots_changed(record.volume).into_iter().collect();
+        let what = Trashed::Snapshot(record);
+        let (snapshots, grants, changes) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Discard { what, snapshots, grants, changes, published, now: self.now })
     }
 }
 
@@ -163,6 +179,22 @@ impl Control {
     }
 }
 
+/// What becomes of the present content of a volume or share that is rolled back: `kept` is the snapshot that is taken
+/// of it first.
+pub(crate) fn fate_of_content(source: &str, to: &SnapshotRecord, kept: Option<&SnapshotRecord>) -> Warning {
+    match kept {
+        Some(kept) => {
+            let message = format!("the present content stays in snapshot {source}@{}", kept.name);
+            Warning { code: "content-kept", message }
+        }
+        None => {
+            let since = to.created;
+            let message = format!("what was written since {since:.0} is lost, unless another snapshot has it");
+            Warning { code: "content-lost", message }
+        }
+    }
+}
+
 impl dyn Facts + '_ {
     /// View of a snapshot with its space; absent if it was deleted meanwhile.
     pub(crate) fn snapshot_view(&self, record: SnapshotRecord) -> Option<SnapshotView> {
@@ -171,11 +203,7 @@ impl dyn Facts + '_ {
         let directory = self.directory();
         let volume = directory.content_name(record.volume)?.to_owned();
         let of_share = directory.share_by_id(record.volume).is_some();
-        let source = SourceRecord::Snapshot(record.id);
-        let volumes = directory.clones_of(source).map(|clone| &clone.name);
-        let shares = directory.share_clones_of(source).map(|clone| &clone.name);
-        let mut dependents: Vec<String> = volumes.chain(shares).cloned().collect();
-        dependents.sort();
+        let dependents = directory.clone_names(SourceRecord::Snapshot(record.id));
         let schedule = record.schedule.and_then(|id| directory.schedule_by_id(id)).map(|one| one.name.clone());
         Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents, schedule })
     }

@@ -100,3 +100,19 @@ fn the_list_can_be_narrowed() {
     assert_eq!(count(None, Some(Grantee::Any)), 1);
     assert_eq!(count(Some("v2"), Some(Grantee::Host("esx01".to_owned()))), 0);
 }
+
+#[test]
+fn what_is_open_to_everybody_is_an_alert_for_information() {
+    let array = Array::new();
+    array.create("v1");
+    array.create_host("esx01", ESX01);
+    array.grant("v1", Some("esx01"), None).unwrap();
+    assert_eq!(array.alerts(), [""; 0]);
+    array.create("scratch");
+    array.grant("scratch", None, None).unwrap();
+    let alert = array.run(AlertList).unwrap().remove(0);
+    assert_eq!((alert.code, alert.severity), ("open-access", Severity::Info));
+    assert_eq!(alert.message, "every host may use volume scratch, known or not");
+    array.run(AccessRevoke { volume: "scratch".to_owned(), from: Revoke::All }).unwrap();
+    assert_eq!(array.alerts(), [""; 0]);
+}

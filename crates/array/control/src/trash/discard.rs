@@ -7,6 +7,7 @@ use crate::access::record::AccessRecord;
 use crate::access::revocation;
 use crate::control::Control;
 use crate::directory::Edit;
+use crate::effect::{Rehearsal, names_in_words};
 use crate::error::ControlError;
 use crate::live::Change;
 use crate::record::Document;
@@ -81,17 +82,10 @@ impl Control {
     /// Deletes objects, in one commit, under the caller's lock on changes. Grants end before their
     /// volume does.
     pub(crate) async fn discard(&self, discard: Discard) -> Result<Deleted, ControlError> {
-        let Discard { what, snapshots, grants, mut changes, published, now } = discard;
         self.check_expectation()?;
+        let times = self.check_discard(&discard)?;
+        let Discard { what, snapshots, grants, mut changes, published, .. } = discard;
         let (name, id, object) = (self.directory().trash_name(&what), what.id(), what.object());
-        let times = if now { None } else { self.times_of_trash() };
-        if times.is_none() {
-            snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
-            self.check_trash_unlocked(id)?;
-        }
-        if times.is_some() && grants.len() > MAX_GRANTS {
-            return Err(TrashError::TooManyGrants { name, grants: grants.len(), most: MAX_GRANTS }.into());
-        }
         let revoked: Vec<Change> = grants.iter().map(|access| revocation(object, access)).collect();
         let revocations = grants.iter().map(|access| Edit::Access((access.volume, access.to()), None)).collect();
         changes.extend(grants.iter().map(Document::delete));
@@ -117,6 +111,58 @@ impl Control {
             None => None,
         };
         Ok(Deleted { name, trashed })
+    }
+
+    /// Checks that objects can be deleted. Returns their times in the trash; absent if they are deleted for good.
+    fn check_discard(&self, discard: &Discard) -> Result<Option<Times>, ControlError> {
+        let Discard { what, snapshots, grants, now, .. } = discard;
+        let times = if *now { None } else { self.times_of_trash() };
+        if times.is_none() {
+            snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
+            self.check_trash_unlocked(what.id())?;
+        } else if grants.len() > MAX_GRANTS {
+            let name = self.directory().trash_name(what);
+            return Err(TrashError::TooManyGrants { name, grants: grants.len(), most: MAX_GRANTS }.into());
+        }
+        Ok(times)
+    }
+
+    /// What a deletion would do, apart from what the users of the object lose.
+    pub(crate) fn rehearse_discard(&self, discard: &Discard) -> Result<Rehearsal, ControlError> {
+        let times = self.check_discard(discard)?;
+        let (what, directory) = (&discard.what, self.directory());
+        let orphans = directory.trash_of(what.id()).filter(|_| times.is_none());
+        let objects = discard.snapshots.iter().map(|snapshot| snapshot.object).chain([what.object()]);
+        let mut rehearsal = Rehearsal::default().frees(objects.chain(orphans.map(|orphan| orphan.what.object())));
+        for snapshot in &discard.snapshots {
+            rehearsal = rehearsal.breaks("snapshot", directory.full_name(snapshot), "it is deleted too");
+        }
+        if times.is_none() {
+            for orphan in directory.trash_of(what.id()) {
+                let name = directory.trash_name(&orphan.what);
+                rehearsal = rehearsal.breaks("snapshot", name, "it cannot be restored from the trash any more");
+            }
+        }
+        for schedule in directory.schedules().filter(|schedule| schedule.members.contains(&what.id())) {
+            rehearsal = rehearsal.breaks("schedule", schedule.name.clone(), "it takes no more snapshots of it");
+        }
+        let sources = [what.clone()].into_iter().chain(discard.snapshots.iter().cloned().map(Trashed::Snapshot));
+        let mut clones: Vec<String> = sources.flat_map(|source| directory.clone_names(source.as_source())).collect();
+        if !clones.is_empty() {
+            clones.sort();
+            let message = format!("its clones stay, with their content: {}", names_in_words(&clones));
+            rehearsal = rehearsal.warns("clones-stay", message);
+        }
+        Ok(match times {
+            Some(Times { until, .. }) => {
+                let message = format!(
+                    "the trash keeps it until {until:.0}, unless hosts need its space before: until then it can be \
+                     restored, and its space is not free"
+                );
+                rehearsal.warns("kept-in-trash", message)
+            }
+            None => rehearsal.warns("not-restorable", "it is deleted for good: nothing brings it back"),
+        })
     }
 
     /// Times of what is deleted now; absent if the trash is off.

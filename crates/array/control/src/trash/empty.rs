@@ -3,7 +3,8 @@
 
 use super::record::TrashRecord;
 use crate::control::Control;
-use crate::directory::Edit;
+use crate::directory::{Directory, Edit};
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::{Draft, Severity};
 use crate::record::Document;
@@ -31,13 +32,7 @@ impl Request for TrashEmpty {
     /// the first deletion comes with an event of those before.
     async fn run(&self, control: &Control) -> Result<Vec<String>, ControlError> {
         let _changes = control.lock_changes().await;
-        let items: Vec<TrashRecord> = {
-            let directory = control.directory();
-            match &self.item {
-                Some(item) => vec![directory.trash_item(item, None)?.clone()],
-                None => directory.trash().filter(|item| !item.with_source).cloned().collect(),
-            }
-        };
+        let items = self.plan(control)?;
         let (mut names, mut kept) = (Vec::with_capacity(items.len()), None);
         for item in items {
             match control.delete_for_good(&item).await {
@@ -61,6 +56,49 @@ impl Request for TrashEmpty {
     }
 }
 
+impl TrashEmpty {
+    /// Finds what is to be deleted.
+    fn plan(&self, control: &Control) -> Result<Vec<TrashRecord>, ControlError> {
+        let directory = control.directory();
+        Ok(match &self.item {
+            Some(item) => vec![directory.trash_item(item, None)?.clone()],
+            None => directory.trash().filter(|item| !item.with_source).cloned().collect(),
+        })
+    }
+}
+
+impl Rehearsed for TrashEmpty {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let (mut rehearsal, mut kept, mut goes) = (Rehearsal::default().frees([]), None, false);
+        for item in self.plan(control)? {
+            if let Err(error) = control.check_trash_unlocked(item.what.id()) {
+                kept = kept.or(Some(error));
+                continue;
+            }
+            goes = true;
+            let directory = control.directory();
+            let parts: Vec<&TrashRecord> = parts(&directory, &item).collect();
+            rehearsal = rehearsal.frees(parts.iter().map(|part| part.what.object()));
+            for part in parts {
+                let name = directory.trash_name(&part.what);
+                rehearsal = rehearsal.breaks(part.what.noun().name(), name, "it cannot be restored any more");
+            }
+        }
+        match kept {
+            Some(error) if !goes => Err(error),
+            Some(error) => Ok(rehearsal.warns("locked", format!("what is locked stays: {error}"))),
+            None => Ok(rehearsal),
+        }
+    }
+}
+
+/// One in the trash, and the snapshots of it there, which do not stay without it.
+fn parts<'a>(directory: &'a Directory, item: &'a TrashRecord) -> impl Iterator<Item = &'a TrashRecord> {
+    let is_source = item.what.source().is_none();
+    let snapshots = directory.trash_of(item.what.id()).filter(move |_| is_source);
+    [item].into_iter().chain(snapshots)
+}
+
 impl Control {
     /// Adds the changes and the edit that remove one from the trash for good.
     pub(super) fn remove_for_good(&self, item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
@@ -76,9 +114,7 @@ impl Control {
         let name = {
             let directory = self.directory();
             let Some(item) = directory.trash_by_id(id) else { return Ok(None) };
-            let is_source = item.what.source().is_none();
-            let snapshots = directory.trash_of(id).filter(|_| is_source);
-            [item].into_iter().chain(snapshots).for_each(|item| self.remove_for_good(item, &mut changes, &mut edits));
+            parts(&directory, item).for_each(|item| self.remove_for_good(item, &mut changes, &mut edits));
             directory.trash_name(&item.what)
         };
         self.check_trash_unlocked(id)?;

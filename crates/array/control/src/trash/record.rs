@@ -5,7 +5,7 @@ use crate::condition::Noun;
 use crate::record::Document;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
-use crate::volumes::record::VolumeRecord;
+use crate::volumes::record::{SourceRecord, VolumeRecord};
 use jiff::{SignedDuration, Timestamp};
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,15 @@ impl Trashed {
             Self::Volume(volume) => &volume.name,
             Self::Share(share) => &share.name,
             Self::Snapshot(snapshot) => &snapshot.name,
+        }
+    }
+
+    /// The object as the source of clones.
+    pub(crate) const fn as_source(&self) -> SourceRecord {
+        match self {
+            Self::Volume(volume) => SourceRecord::Volume(volume.id),
+            Self::Share(share) => SourceRecord::Share(share.id),
+            Self::Snapshot(snapshot) => SourceRecord::Snapshot(snapshot.id),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
@@ -29,10 +30,40 @@ impl Request for VolumeDelete {
     type Reply = Deleted;
     const NAME: &'static str = "volume-delete";
 
-    /// A volume that is being sanitized is deleted for good: its content was to be destroyed. That of its
-    /// snapshots was not.
     async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
+        let discard = self.plan(control)?;
+        control.discard(discard).await
+    }
+
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
+        let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("volume-deleted", name, format!("volume {name} deleted{snapshots}{whereabouts}")))
+    }
+}
+
+impl Rehearsed for VolumeDelete {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let discard = self.plan(control)?;
+        let Trashed::Volume(record) = &discard.what else { return Ok(Rehearsal::default()) };
+        let users = control.volume_users(record);
+        let sanitized = control.without_sanitize_operation(record.id).is_some();
+        let mut rehearsal = control.rehearse_discard(&discard)?.breaks_users(users, "it loses the volume");
+        if sanitized {
+            let why = "it ends: the volume is deleted for good instead";
+            rehearsal = rehearsal.breaks("job", format!("sanitize operation of volume {}", record.name), why);
+        }
+        Ok(rehearsal)
+    }
+}
+
+impl VolumeDelete {
+    /// Checks the deletion, and plans it.
+    ///
+    /// A volume that is being sanitized is deleted for good: its content was to be destroyed. That of its
+    /// snapshots was not.
+    fn plan(&self, control: &Control) -> Result<Discard, ControlError> {
         let record = control.directory().volume(&self.volume)?.clone();
         let users = control.volume_users(&record);
         if !users.is_empty() && !self.revoke {
@@ -60,12 +91,6 @@ impl Request for VolumeDelete {
         let changes = control.without_reservations(record.id).into_iter().chain(sanitize).collect();
         let published = vec![Change::VolumeRemoved { object: record.object }];
         let what = Trashed::Volume(record);
-        control.discard(Discard { what, snapshots, grants, changes, published, now }).await
-    }
-
-    fn event(&self, deleted: &Deleted) -> Option<Draft> {
-        let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
-        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
-        Some(Draft::info("volume-deleted", name, format!("volume {name} deleted{snapshots}{whereabouts}")))
+        Ok(Discard { what, snapshots, grants, changes, published, now })
     }
 }

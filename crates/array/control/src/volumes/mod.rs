@@ -18,8 +18,9 @@ pub use rollback::VolumeRollback;
 pub use set::VolumeSet;
 pub use space::{KeptBy, SpaceView, UnmapReport, VolumeSpace};
 
+use crate::access::access_user;
 use crate::access::record::AccessRecord;
-use crate::condition::{Noun, User, UserKind};
+use crate::condition::{Noun, User};
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::facts::Facts;
@@ -113,13 +114,8 @@ impl Control {
     /// Users of a volume: its grants, and the sessions that see it through them.
     pub(crate) fn volume_users(&self, record: &VolumeRecord) -> Vec<User> {
         let directory = self.directory();
-        let mut users: Vec<User> = directory
-            .access_of(record.id)
-            .map(|access| User {
-                kind: UserKind::Access,
-                description: format!("{}, LUN {}", directory.grantee(access.to()), access.lun),
-            })
-            .collect();
+        let granted = directory.access_of(record.id);
+        let mut users: Vec<User> = granted.map(|access| access_user(&directory, access)).collect();
         let grants = directory.grants_of(record.object);
         let sees =
             |initiator: &str| grants.contains_key(&None) || grants.contains_key(&Some(initiator.to_ascii_lowercase()));

@@ -1,14 +1,16 @@
 //! `volume rollback`: a volume takes over the content and size of one of its snapshots.
 
-use crate::condition::{Noun, UserKind};
+use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::directory::Directory;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
 use crate::names::check_name;
 use crate::pools::state::Warning;
 use crate::request::Request;
+use crate::snapshots::fate_of_content;
 use crate::snapshots::record::SnapshotRecord;
 use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
@@ -33,31 +35,11 @@ impl Request for VolumeRollback {
     type Reply = VolumeView;
     const NAME: &'static str = "volume-rollback";
 
-    /// Refused while sessions see the volume, unless forced: host caches hold the old content. The
-    /// snapshot of the present content is taken in the same commit.
     async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
         let _changes = control.lock_changes().await;
         control.check_expectation()?;
-        let volume = control.directory().volume(&self.volume)?.clone();
-        let snapshot = find_snapshot(&control.directory(), &volume, &self.snapshot)?;
-        if !self.force {
-            let mut users = control.volume_users(&volume);
-            users.retain(|user| user.kind == UserKind::Session);
-            if !users.is_empty() {
-                return Err(VolumeError::RollbackInUse { name: volume.name, snapshot: snapshot.name, users }.into());
-            }
-        }
-        let present = control.object(volume.object)?;
-        let size_bytes = control.object(snapshot.object)?.size_bytes;
-        control.check_commitment(size_bytes.saturating_sub(present.size_bytes))?;
-        let mut changes = Vec::new();
-        let mut kept = None;
-        if let Some(name) = self.keep.clone() {
-            check_name(Noun::Snapshot, &name)?;
-            let (record, taken) = control.new_snapshot(volume.object, volume.id, name)?;
-            changes.extend(taken);
-            kept = Some(record);
-        }
+        let Plan { volume, snapshot, kept, before_bytes, size_bytes } = self.plan(control)?;
+        let (kept, mut changes) = kept.map_or((None, Vec::new()), |(record, taken)| (Some(record), taken.into()));
         changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
         let edits = kept.into_iter().map(SnapshotRecord::into).chain([volume.clone().into()]).collect();
         let published = [Change::VolumeRolledBack { object: volume.object, size_bytes }];
@@ -65,7 +47,7 @@ impl Request for VolumeRollback {
         control.live().clear(volume.object).await;
         control.commit(changes, edits, &published).await?;
         let mut view = control.show_volume(volume).await?;
-        view.warnings.extend(size_warning(&view.record.name, present.size_bytes, size_bytes, &snapshot.name));
+        view.warnings.extend(size_warning(&view.record.name, before_bytes, size_bytes, &snapshot.name));
         Ok(view)
     }
 
@@ -77,6 +59,62 @@ impl Request for VolumeRollback {
         view.warnings.iter().for_each(|warning| message += &format!("; {}", warning.message));
         Some(Draft::info("volume-rolled-back", name, message))
     }
+}
+
+/// A roll-back that is possible.
+struct Plan {
+    volume: VolumeRecord,
+    snapshot: SnapshotRecord,
+    /// Snapshot of the present content, and the changes that take it.
+    kept: Option<(SnapshotRecord, [CatalogChange; 2])>,
+    before_bytes: u64,
+    size_bytes: u64,
+}
+
+impl VolumeRollback {
+    /// Checks the roll-back, and plans it.
+    ///
+    /// Refused while sessions see the volume, unless forced: host caches hold the old content. The
+    /// snapshot of the present content is taken in the same commit.
+    fn plan(&self, control: &Control) -> Result<Plan, ControlError> {
+        let volume = control.directory().volume(&self.volume)?.clone();
+        let snapshot = find_snapshot(&control.directory(), &volume, &self.snapshot)?;
+        if !self.force {
+            let users = sessions(control, &volume);
+            if !users.is_empty() {
+                return Err(VolumeError::RollbackInUse { name: volume.name, snapshot: snapshot.name, users }.into());
+            }
+        }
+        let before_bytes = control.object(volume.object)?.size_bytes;
+        let size_bytes = control.object(snapshot.object)?.size_bytes;
+        control.check_commitment(size_bytes.saturating_sub(before_bytes))?;
+        let mut kept = None;
+        if let Some(name) = self.keep.clone() {
+            check_name(Noun::Snapshot, &name)?;
+            kept = Some(control.new_snapshot(volume.object, volume.id, name)?);
+        }
+        Ok(Plan { volume, snapshot, kept, before_bytes, size_bytes })
+    }
+}
+
+impl Rehearsed for VolumeRollback {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let Plan { volume, snapshot, kept, before_bytes, size_bytes } = self.plan(control)?;
+        let users = sessions(control, &volume);
+        let rehearsal = Rehearsal::default()
+            .frees(kept.is_none().then_some(volume.object))
+            .breaks_users(users, "its host has the old content in its cache: data may be damaged")
+            .warns_all(size_warning(&volume.name, before_bytes, size_bytes, &snapshot.name));
+        let kept = kept.as_ref().map(|(record, _)| record);
+        Ok(rehearsal.warns_all([fate_of_content(&volume.name, &snapshot, kept)]))
+    }
+}
+
+/// Sessions that see a volume.
+fn sessions(control: &Control, volume: &VolumeRecord) -> Vec<User> {
+    let mut users = control.volume_users(volume);
+    users.retain(|user| user.kind == UserKind::Session);
+    users
 }
 
 /// Warning about a size that the roll-back changes: hosts may have used the space that is gone.

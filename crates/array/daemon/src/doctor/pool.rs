@@ -2,10 +2,9 @@
 
 use super::{Evidence, Finding, count, fail, names, warning};
 use api::{Pool, PoolState, Severity};
+use control::SCRUB_WITHIN_DAYS as SCRUB_DAYS;
 use jiff::{SignedDuration, Timestamp};
 
-/// Longest time without a scrub.
-const SCRUB_DAYS: i64 = 35;
 /// Share of the pool from which on the trash is worth a word, in percent.
 const MUCH_TRASH: u64 = 20;
 /// Size of all volumes in percent of the pool from which on a limit is advisable.

@@ -1,9 +1,10 @@
 //! `/api/v1/access`.
 
 use crate::http::answer::listing;
-use crate::http::convert;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{ANY_HOST, Access, AccessFilter, AccessGrant};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -66,10 +67,10 @@ pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<Acc
 )]
 pub(super) async fn revoke_all(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(volume): Path<String>,
-) -> Result<StatusCode, Fault> {
-    array.call(control::AccessRevoke { volume, from: Revoke::All }).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, control::AccessRevoke { volume, from: Revoke::All }).await
 }
 
 /// Revokes one grant.
@@ -86,10 +87,10 @@ pub(super) async fn revoke_all(
 )]
 pub(super) async fn revoke(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path((volume, host)): Path<(String, String)>,
-) -> Result<StatusCode, Fault> {
-    array.call(control::AccessRevoke { volume, from: Revoke::From(grantee(host)) }).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, control::AccessRevoke { volume, from: Revoke::From(grantee(host)) }).await
 }
 
 /// Parses a host's name, the word for any host, or `group:NAME`.

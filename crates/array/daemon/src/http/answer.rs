@@ -1,11 +1,13 @@
 //! Common forms of handlers: they execute a request and convert its view to a type of `api`.
 
 use crate::http::convert;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::problem::Fault;
 use api::{List, ListQuery};
 use axum::Json;
-use axum::http::Uri;
-use control::{Listed, Page, Read, Request, Start};
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use control::{Listed, Page, Read, Rehearsed, Request, Start};
 use reactor::ArrayHandle;
 
 /// Largest number of elements of a part.
@@ -135,6 +137,19 @@ pub(super) async fn show<R: Read, T>(
     convert: impl Fn(R::Reply) -> T,
 ) -> Result<Json<T>, Fault> {
     Ok(Json(convert(array.read(request).await?)))
+}
+
+/// Makes a change whose answer has no body, or says what it would do.
+pub(super) async fn without_body<R: Rehearsed>(
+    array: &ArrayHandle,
+    DryRun(is_dry): DryRun,
+    request: R,
+) -> Result<Response, Fault> {
+    if is_dry {
+        return dry_run::answer(array, request).await;
+    }
+    array.call(request).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// Changes one resource, or reads one that only the reactor knows.

@@ -1,14 +1,15 @@
 //! `/api/v1/channels`: where alerts are sent.
 
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::{Fault, Refusal};
 use crate::http::revision::{IfMatch, tagged};
 use crate::notices::Desk;
 use crate::people::Unavailable;
-use api::{Channel, ChannelCreate, ChannelOutcome, ChannelSet, ChannelSettings, List, NoticeState, Severity};
+use api::{Channel, ChannelCreate, ChannelOutcome, ChannelSet, ChannelSettings, List, NoticeState, Severity, Warning};
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use jiff::Timestamp;
 use notification::{ChannelError, ChannelRecord, NewChannel, Notices};
@@ -164,14 +165,28 @@ pub(super) async fn delete(
     Extension(desk): Extension<Arc<Desk>>,
     Path(channel): Path<String>,
     condition: IfMatch,
-) -> Result<StatusCode, Fault> {
+    dry_run: DryRun,
+) -> Result<Response, Fault> {
     let plan = |notices: &Notices| {
         let record = notices.channel(&channel)?;
         condition.check(record.id, &tag(record), &shown(notices, record))?;
         notices.delete_channel(&channel).map_err(Fault::from)
     };
+    if dry_run.0 {
+        let planned = desk.see(|notices| {
+            plan(notices)?;
+            Ok((Vec::new(), unsent(notices.waiting(notices.channel(&channel)?.id))))
+        });
+        return dry_run::planned(planned);
+    }
     desk.change(plan).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Warning about messages that wait for a channel.
+fn unsent(waiting: usize) -> Vec<Warning> {
+    let message = format!("{waiting} messages that wait for it are not sent");
+    if waiting == 0 { Vec::new() } else { vec![Warning { code: "not-sent".to_owned(), message }] }
 }
 
 /// Sends a test to a channel, also to one that is not enabled, and returns the peer's own words. Takes at most half a

@@ -1,5 +1,6 @@
 //! Conversion of `control`'s views to types of `api`.
 
+mod effect;
 mod files;
 mod history;
 mod nfs;
@@ -22,13 +23,14 @@ use control::{
     PortGroupView, PortalView, Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
     SessionView, StatusView,
 };
+pub(super) use effect::effect;
 pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use history::{history, sample, series_info};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 use notification::alert_id;
 pub(super) use offload::{offload, offload_sums, refusal};
 use pool::Growth;
-pub(super) use schedules::{schedule, wanted_keep, wanted_when};
+pub(super) use schedules::{schedule, schedule_preview, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
 use std::sync::Arc;
 pub(super) use trash::{restored, trash_noun, trashed};

@@ -1,9 +1,10 @@
 //! `/api/v1/exports` and `/api/v1/shares/{share}/exports`.
 
 use crate::http::answer::listing;
-use crate::http::convert;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{ANY_HOST, Export, ExportFilter, ExportGrant, NoFilter};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -93,10 +94,10 @@ pub(super) async fn grant(
 )]
 pub(super) async fn revoke_all(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(share): Path<String>,
-) -> Result<StatusCode, Fault> {
-    array.call(control::ExportRevoke { share, grantee: None }).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, control::ExportRevoke { share, grantee: None }).await
 }
 
 /// Revokes one export rule.
@@ -113,10 +114,10 @@ pub(super) async fn revoke_all(
 )]
 pub(super) async fn revoke(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path((share, host)): Path<(String, String)>,
-) -> Result<StatusCode, Fault> {
-    array.call(control::ExportRevoke { share, grantee: Some(grantee(host)?) }).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, control::ExportRevoke { share, grantee: Some(grantee(host)?) }).await
 }
 
 /// Parses a host's name, `group:NAME`, a network, or the word for any host.

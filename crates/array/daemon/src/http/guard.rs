@@ -6,20 +6,25 @@
 
 mod record;
 mod refusals;
+mod repeats;
 mod scope;
 mod trouble;
 
 pub(super) use record::Recorder;
 pub(super) use refusals::Refusals;
+pub(super) use repeats::Repeats;
 pub(super) use trouble::Trouble;
 
+use crate::http::MAX_BODY_BYTES;
 use crate::http::connections::Connection;
 use crate::http::cookie::{self, Origin};
+use crate::http::dry_run;
 use crate::http::openapi;
 use crate::http::operations::{self, Needs, Operation};
 use crate::http::peer::{Author, Peer};
 use crate::http::problem::{Fault, Refusal};
 use crate::people::{Caller, Denied, Gate};
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, header};
@@ -27,6 +32,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use identity::Role;
 use reactor::ArrayHandle;
+use repeats::Start;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -38,6 +44,8 @@ pub(super) struct Guard {
     pub(super) array: ArrayHandle,
     /// Records of changes.
     pub(super) recorder: Arc<Recorder>,
+    /// Answers of changes with a key.
+    pub(super) repeats: Arc<Repeats>,
     /// Names of this array besides addresses, for which cookies are accepted; `None`: any.
     pub(super) names: Option<Vec<String>>,
 }
@@ -97,8 +105,14 @@ async fn pass(
     request: Request,
     next: Next,
 ) -> Response {
-    let is_change = operation.is_change(request.method().as_str());
     let (mut parts, body) = request.into_parts();
+    let mut is_change = operation.is_change(parts.method.as_str());
+    if is_change {
+        match dry_run::take(&mut parts, operation) {
+            Ok(is_dry) => is_change = !is_dry,
+            Err(fault) => return fault.into_response(),
+        }
+    }
     let checked = match check_rights(operation, &caller, &mut parts).await {
         Ok(()) => match &caller.scopes.volumes {
             Some(volumes) => scope::check(volumes, operation, &guard.array, &mut parts, body).await,
@@ -108,9 +122,17 @@ async fn pass(
     };
     match checked {
         Ok(body) if is_change => {
+            let key = match repeats::key(&parts, &caller) {
+                Ok(key) => key.filter(|_| parts.method == Method::POST),
+                Err(fault) => return fault.into_response(),
+            };
             let readable = is_readable(&parts);
             let request = Request::from_parts(parts, body);
-            record::execute(Arc::clone(&guard.recorder), operation, caller, request, next, readable).await
+            let change = Change { operation, caller, next, readable };
+            match key {
+                Some(key) => once(&guard, key, change, request).await,
+                None => change.make(&guard.recorder, request).await,
+            }
         }
         Ok(body) => {
             parts.extensions.insert(caller);
@@ -123,6 +145,42 @@ async fn pass(
             }
             fault.into_response()
         }
+    }
+}
+
+/// A change that may be made.
+struct Change {
+    operation: &'static Operation,
+    caller: Caller,
+    next: Next,
+    /// True if its path is that of an object that can be read.
+    readable: bool,
+}
+
+impl Change {
+    /// Makes it, between its records in the audit.
+    async fn make(self, recorder: &Arc<Recorder>, request: Request) -> Response {
+        let Self { operation, caller, next, readable } = self;
+        record::execute(Arc::clone(recorder), operation, caller, request, next, readable).await
+    }
+}
+
+/// Makes a change with a key, unless it was made before. Its answer is kept even if the client has left.
+async fn once(guard: &Arc<Guard>, key: repeats::Key, change: Change, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
+        return record::too_large().into_response();
+    };
+    let digest = repeats::request_digest(&parts, &bytes);
+    let request = Request::from_parts(parts, Body::from(bytes));
+    let guard = Arc::clone(guard);
+    match guard.repeats.begin(key, digest).await {
+        Ok(Start::First(ticket)) => {
+            let recorder = Arc::clone(&guard.recorder);
+            record::to_its_end(async move { ticket.keep(change.make(&recorder, request).await).await }).await
+        }
+        Ok(Start::Again(answer)) => answer,
+        Err(fault) => fault.into_response(),
     }
 }
 

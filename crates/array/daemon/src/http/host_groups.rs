@@ -1,12 +1,12 @@
 //! `/api/v1/host-groups`.
 
 use crate::http::answer::listing;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
 use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use control::HostGroupView;
 use reactor::ArrayHandle;
@@ -75,12 +75,17 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(group): Path<Str
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(group): Path<String>,
     Body(HostGroupSet { name, add, remove }): Body<HostGroupSet>,
 ) -> Result<Response, Fault> {
     let present = control::HostGroupShow { group: group.clone() };
-    revision::change(&array, condition, control::HostGroupSet { group, name, add, remove }, present, host_group).await
+    let request = control::HostGroupSet { group, name, add, remove };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, host_group).await;
+    }
+    revision::change(&array, condition, request, present, host_group).await
 }
 
 /// Deletes a host group without grants. Its hosts stay.
@@ -99,11 +104,16 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(group): Path<String>,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
     let present = control::HostGroupShow { group: group.clone() };
-    revision::delete(&array, condition, control::HostGroupDelete { group }, present, host_group).await
+    let request = control::HostGroupDelete { group };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, host_group).await;
+    }
+    revision::delete(&array, condition, request, present, host_group).await
 }
 
 fn host_group(view: HostGroupView) -> HostGroup {

@@ -1,5 +1,6 @@
 //! `/api/v1/hosts`.
 
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
@@ -142,11 +143,16 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(host): Path<String>,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
     let present = control::HostShow { host: host.clone() };
-    revision::delete(&array, condition, control::HostDelete { host }, present, convert::host).await
+    let request = control::HostDelete { host };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::host).await;
+    }
+    revision::delete(&array, condition, request, present, convert::host).await
 }
 
 fn chap_set(chap: ChapSet) -> Result<control::ChapSet, Fault> {

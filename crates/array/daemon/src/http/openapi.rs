@@ -6,15 +6,17 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use utoipa::ToSchema;
 use utoipa::openapi::extensions::ExtensionsBuilder;
-use utoipa::openapi::path::{Operation, Parameter};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::Type;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    ContentBuilder, Header, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
+    Content, ContentBuilder, Header, Info, ObjectBuilder, OneOfBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+    Required, Response, ResponseBuilder, Schema,
 };
+use utoipa::{IntoParams, ToSchema};
 
 /// Name of the security scheme of tokens.
 const BEARER: &str = "bearer";
@@ -47,6 +49,8 @@ pub fn openapi_json() -> String {
     add_live_events(&mut document);
     add_tags(&mut document);
     add_roles(&mut document);
+    add_dry_runs(&mut document);
+    add_keys(&mut document);
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
 
@@ -108,6 +112,51 @@ fn add_roles(document: &mut OpenApi) {
             if row.needs == Needs::Nothing {
                 operation.security = Some(vec![SecurityRequirement::default()]);
             }
+        }
+    }
+}
+
+/// Adds the parameter `dry_run` to each operation that has a dry run, and its answer to the responses.
+fn add_dry_runs(document: &mut OpenApi) {
+    add_schema::<api::Effect>(document);
+    let effect = || RefOr::Ref(Ref::from_schema_name("Effect"));
+    for item in document.paths.paths.values_mut() {
+        for operation in self::operations(item) {
+            let row = operation.operation_id.as_deref().and_then(operations::named);
+            if !row.is_some_and(|row| row.has_dry_run) {
+                continue;
+            }
+            operation
+                .parameters
+                .get_or_insert_default()
+                .extend(api::DryRun::into_params(|| None).into_iter().map(RefOr::T));
+            let response = operation.responses.responses.entry("200".to_owned()).or_insert_with(|| {
+                RefOr::T(ResponseBuilder::new().description("What the change would do (`dry_run`)").build())
+            });
+            let RefOr::T(response) = response else { continue };
+            let content = response.content.entry("application/json".to_owned());
+            let RefOr::T(content) = content.or_insert_with(|| RefOr::T(Content::default())) else { continue };
+            content.schema = Some(match content.schema.take() {
+                None => effect(),
+                Some(other) => RefOr::T(Schema::OneOf(OneOfBuilder::new().item(other).item(effect()).build())),
+            });
+        }
+    }
+}
+
+/// Adds the header `Idempotency-Key` to each change by POST.
+fn add_keys(document: &mut OpenApi) {
+    let about = "Text of 1 to 255 visible characters. A repeat with the same key, by the same caller within 24 hours, \
+                 gets the same answer and changes nothing; another request with it is refused \
+                 (`idempotency-key-reused`). A restart of the array forgets keys.";
+    let text = ObjectBuilder::new().schema_type(Type::String).max_length(Some(255)).build();
+    for item in document.paths.paths.values_mut() {
+        let Some(post) = &mut item.post else { continue };
+        let row = post.operation_id.as_deref().and_then(operations::named);
+        if row.is_some_and(|row| row.needs != Needs::Nothing && row.is_change("POST")) {
+            let parameter = ParameterBuilder::new().name("Idempotency-Key").parameter_in(ParameterIn::Header);
+            let parameter = parameter.description(Some(about)).required(Required::False).schema(Some(text.clone()));
+            post.parameters.get_or_insert_default().push(RefOr::T(parameter.build()));
         }
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Operation {
     pub(super) needs: Needs,
     /// Volumes that it is about: whether a token with a scope of volumes may use it.
     pub(super) volumes: Volumes,
+    /// True if it says with `dry_run=true` what it would do.
+    pub(super) has_dry_run: bool,
 }
 
 /// Least that the caller of an operation must be.
@@ -47,11 +49,16 @@ pub(super) enum Volumes {
 }
 
 const fn row(name: &'static str, role: Role, volumes: Volumes) -> Operation {
-    Operation { name, needs: Needs::Role(role), volumes }
+    Operation { name, needs: Needs::Role(role), volumes, has_dry_run: false }
 }
 
 const fn special(name: &'static str, needs: Needs) -> Operation {
-    Operation { name, needs, volumes: Volumes::Others }
+    Operation { name, needs, volumes: Volumes::Others, has_dry_run: false }
+}
+
+/// Row of a change that says with `dry_run=true` what it would do.
+const fn rehearsed(name: &'static str, role: Role, volumes: Volumes) -> Operation {
+    Operation { has_dry_run: true, ..row(name, role, volumes) }
 }
 
 use Role::{Admin, Operator, Viewer};
@@ -63,8 +70,8 @@ const PATH: Volumes = Volumes::Path(&[]);
 const OPERATIONS: &[Operation] = &[
     row("access_grant", Operator, Volumes::Body(&["volume"])),
     row("access_list", Viewer, Volumes::Query),
-    row("access_revoke", Operator, PATH),
-    row("access_revoke_all", Operator, PATH),
+    rehearsed("access_revoke", Operator, PATH),
+    rehearsed("access_revoke_all", Operator, PATH),
     row("alert_acknowledge", Operator, Volumes::Others),
     row("alert_list", Viewer, Volumes::Others),
     row("alert_unacknowledge", Operator, Volumes::Others),
@@ -72,7 +79,7 @@ const OPERATIONS: &[Operation] = &[
     row("audit_verify", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
     row("channel_create", Admin, Volumes::Others),
-    row("channel_delete", Admin, Volumes::Others),
+    rehearsed("channel_delete", Admin, Volumes::Others),
     row("channel_list", Admin, Volumes::Others),
     row("channel_set", Admin, Volumes::Others),
     row("channel_show", Admin, Volumes::Others),
@@ -83,8 +90,8 @@ const OPERATIONS: &[Operation] = &[
     row("event_list", Viewer, Volumes::Others),
     row("export_grant", Operator, Volumes::Others),
     row("export_list", Viewer, Volumes::Others),
-    row("export_revoke", Operator, Volumes::Others),
-    row("export_revoke_all", Operator, Volumes::Others),
+    rehearsed("export_revoke", Operator, Volumes::Others),
+    rehearsed("export_revoke_all", Operator, Volumes::Others),
     row("file_create", Operator, Volumes::Others),
     row("file_list", Viewer, Volumes::Others),
     row("file_set", Operator, Volumes::Others),
@@ -93,11 +100,11 @@ const OPERATIONS: &[Operation] = &[
     row("history_series", Viewer, Volumes::Others),
     row("history_show", Viewer, Volumes::Others),
     row("host_create", Operator, Volumes::Others),
-    row("host_delete", Operator, Volumes::Others),
+    rehearsed("host_delete", Operator, Volumes::Others),
     row("host_group_create", Operator, Volumes::Others),
-    row("host_group_delete", Operator, Volumes::Others),
+    rehearsed("host_group_delete", Operator, Volumes::Others),
     row("host_group_list", Viewer, Volumes::Others),
-    row("host_group_set", Operator, Volumes::Others),
+    rehearsed("host_group_set", Operator, Volumes::Others),
     row("host_group_show", Viewer, Volumes::Others),
     row("host_list", Viewer, Volumes::Grants),
     row("host_set", Operator, Volumes::Others),
@@ -121,7 +128,7 @@ const OPERATIONS: &[Operation] = &[
     row("pool_forecast", Viewer, Volumes::None),
     row("pool_grow", Admin, Volumes::Others),
     row("pool_list", Viewer, Volumes::None),
-    row("pool_reclaim", Operator, Volumes::Others),
+    rehearsed("pool_reclaim", Operator, Volumes::Others),
     row("pool_scrub", Operator, Volumes::Others),
     row("pool_set", Admin, Volumes::Others),
     row("pool_show", Viewer, Volumes::None),
@@ -134,37 +141,38 @@ const OPERATIONS: &[Operation] = &[
     row("reservation_list", Viewer, Volumes::Query),
     row("sample_latest", Viewer, Volumes::Others),
     row("schedule_create", Operator, Volumes::Others),
-    row("schedule_delete", Operator, Volumes::Others),
+    rehearsed("schedule_delete", Operator, Volumes::Others),
     row("schedule_list", Viewer, Volumes::Others),
+    row("schedule_preview", Viewer, Volumes::Others),
     row("schedule_run", Operator, Volumes::Others),
     row("schedule_set", Operator, Volumes::Others),
     row("schedule_show", Viewer, Volumes::Others),
     row("search_list", Viewer, Volumes::Others),
-    row("session_delete", Operator, Volumes::Others),
+    rehearsed("session_delete", Operator, Volumes::Others),
     row("session_list", Viewer, Volumes::Others),
     row("setup_code", Admin, Volumes::Others),
     special("setup_run", Needs::Nothing),
     special("setup_show", Needs::Nothing),
     row("share_create", Operator, Volumes::Others),
-    row("share_delete", Operator, Volumes::Others),
+    rehearsed("share_delete", Operator, Volumes::Others),
     row("share_exports", Viewer, Volumes::Others),
     row("share_host_show", Viewer, Volumes::Others),
     row("share_io", Viewer, Volumes::Others),
     row("share_list", Viewer, Volumes::Others),
     row("share_offload", Viewer, Volumes::Others),
-    row("share_rollback", Operator, Volumes::Others),
+    rehearsed("share_rollback", Operator, Volumes::Others),
     row("share_set", Operator, Volumes::Others),
     row("share_show", Viewer, Volumes::Others),
     row("share_snapshot_create", Operator, Volumes::Others),
     row("share_snapshots", Viewer, Volumes::Others),
     row("share_space", Viewer, Volumes::Others),
     special("signin_begin", Needs::Nothing),
-    row("signin_delete", Admin, Volumes::Others),
+    rehearsed("signin_delete", Admin, Volumes::Others),
     special("signin_end", Needs::Credentials),
     row("signin_list", Admin, Volumes::Others),
-    Operation { name: "signin_show", needs: Needs::Credentials, volumes: Volumes::None },
+    Operation { volumes: Volumes::None, ..special("signin_show", Needs::Credentials) },
     row("snapshot_create", Operator, Volumes::Body(&["volumes"])),
-    row("snapshot_delete", Operator, PATH),
+    rehearsed("snapshot_delete", Operator, PATH),
     row("snapshot_list", Viewer, Volumes::Query),
     row("snapshot_lock", Operator, PATH),
     row("snapshot_pin", Operator, PATH),
@@ -172,26 +180,26 @@ const OPERATIONS: &[Operation] = &[
     row("space_what_if", Viewer, Volumes::Others),
     row("system_show", Viewer, Volumes::None),
     row("token_create", Admin, Volumes::Others),
-    row("token_delete", Admin, Volumes::Others),
+    rehearsed("token_delete", Admin, Volumes::Others),
     row("token_list", Admin, Volumes::Others),
     row("token_show", Admin, Volumes::Others),
-    row("trash_delete", Admin, Volumes::Others),
-    row("trash_empty", Admin, Volumes::Others),
+    rehearsed("trash_delete", Admin, Volumes::Others),
+    rehearsed("trash_empty", Admin, Volumes::Others),
     row("trash_list", Viewer, Volumes::Others),
     row("trash_restore", Operator, Volumes::Others),
     row("user_create", Admin, Volumes::Others),
-    row("user_delete", Admin, Volumes::Others),
+    rehearsed("user_delete", Admin, Volumes::Others),
     row("user_list", Admin, Volumes::Others),
     special("user_password", Needs::Own(Admin)),
     row("user_set", Admin, Volumes::Others),
     special("user_show", Needs::Own(Admin)),
     row("volume_create", Operator, Volumes::Body(&["name", "source"])),
-    row("volume_delete", Operator, PATH),
+    rehearsed("volume_delete", Operator, PATH),
     row("volume_list", Viewer, Volumes::Others),
     row("volume_offload", Viewer, PATH),
-    row("volume_reclaim", Operator, PATH),
+    rehearsed("volume_reclaim", Operator, PATH),
     row("volume_reservations", Viewer, PATH),
-    row("volume_rollback", Operator, PATH),
+    rehearsed("volume_rollback", Operator, PATH),
     row("volume_set", Operator, Volumes::Path(&["name"])),
     row("volume_show", Viewer, PATH),
     row("volume_snapshot_create", Operator, PATH),
@@ -213,7 +221,8 @@ impl Operation {
     pub(super) fn is_change(&self, method: &str) -> bool {
         // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
         // themselves.
-        let changes_nothing = matches!(self.name, "live_set" | "space_what_if" | "signin_begin" | "setup_run");
+        let changes_nothing =
+            matches!(self.name, "live_set" | "schedule_preview" | "space_what_if" | "signin_begin" | "setup_run");
         !matches!(method, "GET" | "HEAD") && !changes_nothing
     }
 
@@ -245,6 +254,17 @@ mod tests {
     fn rows_are_sorted() {
         assert!(OPERATIONS.is_sorted_by(|one, other| one.name < other.name));
         assert!(OPERATIONS.iter().all(|row| named(row.name) == Some(row)));
+    }
+
+    /// What deletes, rolls back, revokes or reclaims has a dry run, except what only ends work, and clients of NFS,
+    /// whose files `control` does not know.
+    #[test]
+    fn what_destroys_can_be_rehearsed() {
+        let verbs = ["_delete", "_revoke", "_revoke_all", "_rollback", "_reclaim", "_empty"];
+        for operation in OPERATIONS {
+            let destroys = verbs.iter().any(|verb| operation.name.ends_with(verb));
+            assert!(operation.has_dry_run || !destroys, "{}", operation.name);
+        }
     }
 
     /// Only an admin can gain or give rights.

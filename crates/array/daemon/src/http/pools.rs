@@ -1,5 +1,6 @@
 //! `/api/v1/pools`.
 
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path};
 use crate::http::history::unavailable;
 use crate::http::problem::Fault;
@@ -196,8 +197,10 @@ pub(super) async fn check(
 )]
 pub(super) async fn reclaim(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(pool): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, control::PoolReclaim { pool, share_percent }).await
+    let request = control::PoolReclaim { pool, share_percent };
+    if dry_run.0 { dry_run::answer(&array, request).await } else { jobs::start(&array, request).await }
 }

@@ -136,7 +136,8 @@ impl Fault {
         self.parts().1
     }
 
-    fn problem(&self) -> Problem {
+    /// Its problem document.
+    pub(super) fn problem(&self) -> Problem {
         let (status, code, detail, help) = self.parts();
         debug_assert!(explain::entry(explain::Kind::Problem, code).is_some(), "{code} is not explained");
         let control = match self {

@@ -40,6 +40,11 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
 }
 
 impl IfMatch {
+    /// Tags of the condition; absent: whatever the object is.
+    pub(super) fn into_tags(self) -> Option<Vec<String>> {
+        self.0
+    }
+
     /// Checks the condition for an object of the management plane. `present`: the object, with this id and tag.
     pub(super) fn check(&self, id: Uuid, tag: &str, present: &impl Serialize) -> Result<(), Fault> {
         if self.0.as_ref().is_none_or(|tags| tags.iter().any(|of| of == tag)) {
@@ -83,9 +88,9 @@ pub(super) async fn delete<R: Request + Target, P: Read, T: Serialize>(
     request: R,
     present: P,
     convert: impl Fn(P::Reply) -> T,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
     match array.call(Guarded { request, tags }).await {
-        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Ok(_) => Ok(StatusCode::NO_CONTENT.into_response()),
         Err(error) => Err(with_present(array, error, present, convert).await),
     }
 }
@@ -106,7 +111,7 @@ pub(super) async fn discard<R: Request<Reply = Deleted> + Target, P: Read, T: Se
 }
 
 /// Adds the present object to the refusal of a change that expected another one.
-async fn with_present<P: Read, T: Serialize>(
+pub(super) async fn with_present<P: Read, T: Serialize>(
     array: &ArrayHandle,
     error: ControlError,
     present: P,

@@ -3,9 +3,10 @@
 use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::convert;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use api::{Schedule, ScheduleCreate, ScheduleSet};
+use api::{Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,7 +19,11 @@ use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete)).routes(routes!(run))
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(preview))
+        .routes(routes!(show, set, delete))
+        .routes(routes!(run))
 }
 
 listing! {
@@ -53,6 +58,25 @@ pub(super) async fn create(
     };
     let schedule = convert::schedule(array.call(request).await?);
     Ok(made(true, &format!("/api/v1/schedules/{}", schedule.id), schedule))
+}
+
+/// Says what times and rules would do: the next runs, and which snapshots would stay. Changes nothing.
+#[utoipa::path(
+    post,
+    path = "/api/v1/schedules/preview",
+    operation_id = "schedule_preview",
+    tag = "schedules",
+    request_body = SchedulePreview,
+    responses((status = 200, body = SchedulePreviewed))
+)]
+pub(super) async fn preview(
+    State(array): State<ArrayHandle>,
+    Body(body): Body<SchedulePreview>,
+) -> Result<Json<SchedulePreviewed>, Fault> {
+    let SchedulePreview { schedule, when, zone, keep, keep_last } = body;
+    let (when, keep) = (when.map(convert::wanted_when), keep.map(convert::wanted_keep));
+    let request = control::SchedulePreview { schedule, when, zone, keep, keep_last };
+    answer::change(&array, request, convert::schedule_preview).await
 }
 
 /// Returns one schedule.
@@ -112,10 +136,10 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(schedule): Path<String>,
-) -> Result<StatusCode, Fault> {
-    array.call(control::ScheduleDelete { schedule }).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, control::ScheduleDelete { schedule }).await
 }
 
 /// Runs a schedule now: takes snapshots of all its members, and applies its rules.

@@ -1,12 +1,13 @@
 //! `/api/v1/sessions`.
 
 use crate::http::answer::listing;
-use crate::http::convert;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::Path;
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{Session, SessionFilter};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::response::Response;
 use control::{SessionDrop, SessionList};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -36,7 +37,10 @@ fn wanted(SessionFilter { host, portal }: SessionFilter) -> Result<SessionList, 
     params(("session" = u64, Path, description = "Number of the session")),
     responses((status = 204, description = "Dropped"))
 )]
-pub(super) async fn delete(State(array): State<ArrayHandle>, Path(session): Path<u64>) -> Result<StatusCode, Fault> {
-    array.call(SessionDrop { id: session }).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    dry_run: DryRun,
+    Path(session): Path<u64>,
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, SessionDrop { id: session }).await
 }

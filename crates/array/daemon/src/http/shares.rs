@@ -1,6 +1,7 @@
 //! `/api/v1/shares`.
 
 use crate::http::answer::listing;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
@@ -219,12 +220,16 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(share): Path<String>,
     Query(ShareDelete { with_snapshots, now }): Query<ShareDelete>,
 ) -> Result<Response, Fault> {
     let present = control::ShareShow { share: share.clone() };
     let request = control::ShareDelete { share, with_snapshots, now };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::share).await;
+    }
     revision::discard(&array, condition, request, present, convert::share).await
 }
 
@@ -245,12 +250,16 @@ pub(super) async fn delete(
 )]
 pub(super) async fn rollback(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(share): Path<String>,
     Body(ShareRollback { snapshot, keep }): Body<ShareRollback>,
 ) -> Result<Response, Fault> {
     let present = control::ShareShow { share: share.clone() };
     let request = control::ShareRollback { share, snapshot, keep };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::share).await;
+    }
     revision::change(&array, condition, request, present, convert::share).await
 }
 

@@ -2,10 +2,11 @@
 
 use crate::audit::Audit;
 use crate::http::cookie;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path};
 use crate::http::peer::Peer;
 use crate::http::people::{Note, not_changed, not_signed_in, role_of};
-use crate::http::problem::Fault;
+use crate::http::problem::{Fault, Refusal};
 use crate::people::{Attempt, Caller, CallerKind, Gate};
 use api::{List, SignIn, SignInStart, SignInState};
 use axum::extract::State;
@@ -142,8 +143,13 @@ pub(super) async fn list(
 )]
 pub(super) async fn delete(
     Extension(gate): Extension<Arc<Gate>>,
+    dry_run: DryRun,
     Path(sign_in): Path<String>,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
+    if dry_run.0 {
+        let changes = gate.see(|people| people.end_sign_in(&sign_in));
+        return dry_run::planned(changes.map(|_| Default::default()).map_err(|error| Refusal::Identity(error).into()));
+    }
     gate.change(|people| people.end_sign_in(&sign_in)).await.map_err(not_changed)?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

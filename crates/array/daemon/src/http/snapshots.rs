@@ -3,6 +3,7 @@
 use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::convert;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
@@ -126,12 +127,16 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(snapshot): Path<String>,
     Query(SnapshotDelete { now }): Query<SnapshotDelete>,
 ) -> Result<Response, Fault> {
     let present = control::SnapshotShow { snapshot: snapshot.clone() };
     let request = control::SnapshotDelete { snapshot, now };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::snapshot).await;
+    }
     revision::discard(&array, condition, request, present, convert::snapshot).await
 }
 

@@ -3,6 +3,7 @@
 
 mod audit;
 mod codes;
+mod dry_run;
 mod history;
 mod lists;
 mod live;

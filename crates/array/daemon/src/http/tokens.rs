@@ -1,12 +1,13 @@
 //! `/api/v1/tokens`.
 
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::people::{not_changed, role, token};
 use crate::http::problem::{Fault, Refusal};
 use crate::people::{Caller, Gate};
 use api::{List, Token, TokenCreate, TokenCreated, TokenScopes};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use identity::{Glob, NewToken, Scopes};
 use jiff::Timestamp;
@@ -82,10 +83,15 @@ pub(super) async fn show(
 )]
 pub(super) async fn delete(
     Extension(gate): Extension<Arc<Gate>>,
+    dry_run: DryRun,
     Path(token): Path<String>,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
+    if dry_run.0 {
+        let changes = gate.see(|people| people.delete_token(&token));
+        return dry_run::planned(changes.map(|_| Default::default()).map_err(|error| Refusal::Identity(error).into()));
+    }
     gate.delete_token(&token).await.map_err(not_changed)?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 fn scopes(scopes: TokenScopes) -> Result<Scopes, Fault> {

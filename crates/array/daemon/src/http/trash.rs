@@ -3,11 +3,13 @@
 use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::convert;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
 use api::{Restored, TrashEmptied, TrashRestore, Trashed};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -31,8 +33,20 @@ listing! {
     tag = "trash",
     responses((status = 200, body = TrashEmptied))
 )]
-pub(super) async fn empty(State(array): State<ArrayHandle>) -> Result<Json<TrashEmptied>, Fault> {
-    answer::change(&array, control::TrashEmpty::default(), |deleted| TrashEmptied { deleted }).await
+pub(super) async fn empty(State(array): State<ArrayHandle>, dry_run: DryRun) -> Result<Response, Fault> {
+    delete_for_good(&array, dry_run, control::TrashEmpty::default()).await
+}
+
+async fn delete_for_good(
+    array: &ArrayHandle,
+    dry_run: DryRun,
+    request: control::TrashEmpty,
+) -> Result<Response, Fault> {
+    if dry_run.0 {
+        return dry_run::answer(array, request).await;
+    }
+    let deleted = array.call(request).await?;
+    Ok(Json(TrashEmptied { deleted }).into_response())
 }
 
 /// Deletes for good one object in the trash, with the snapshots that were deleted with it.
@@ -46,9 +60,10 @@ pub(super) async fn empty(State(array): State<ArrayHandle>) -> Result<Json<Trash
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(item): Path<String>,
-) -> Result<Json<TrashEmptied>, Fault> {
-    answer::change(&array, control::TrashEmpty { item: Some(item) }, |deleted| TrashEmptied { deleted }).await
+) -> Result<Response, Fault> {
+    delete_for_good(&array, dry_run, control::TrashEmpty { item: Some(item) }).await
 }
 
 /// Restores one object from the trash, with the snapshots that were deleted with it. It keeps its

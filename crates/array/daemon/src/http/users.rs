@@ -1,16 +1,17 @@
 //! `/api/v1/users`.
 
 use crate::audit::Audit;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::people::{Note, account, not_changed, not_signed_in, role};
 use crate::http::problem::{Fault, Refusal};
 use crate::people::{Caller, Gate};
-use api::{Account, AccountCreate, AccountSet, List, PasswordSet};
+use api::{Account, AccountCreate, AccountSet, Broken, List, PasswordSet};
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use identity::{IdentityError, NewUser, UserSet};
+use identity::{Change, IdentityError, NewUser, UserSet};
 use jiff::Timestamp;
 use reactor::ArrayHandle;
 use std::sync::Arc;
@@ -102,10 +103,22 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     Extension(gate): Extension<Arc<Gate>>,
+    dry_run: DryRun,
     Path(user): Path<String>,
-) -> Result<StatusCode, Fault> {
+) -> Result<Response, Fault> {
+    if dry_run.0 {
+        let changes = gate.see(|people| people.delete_user(&user));
+        let ends = |changes: Vec<Change>| (changes.iter().filter_map(ended_sign_in).collect(), Vec::new());
+        return dry_run::planned(changes.map(ends).map_err(|error| Refusal::Identity(error).into()));
+    }
     gate.change(|people| people.delete_user(&user)).await.map_err(not_changed)?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// The sign-in that a change ends.
+fn ended_sign_in(change: &Change) -> Option<Broken> {
+    let Change::RemoveSignIn(id) = change else { return None };
+    Some(Broken { kind: "sign-in".to_owned(), name: id.to_string(), why: "it ends at once".to_owned() })
 }
 
 /// Changes a password. All sign-ins of the user end. Users change their own with the present one; an

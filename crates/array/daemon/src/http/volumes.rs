@@ -1,6 +1,7 @@
 //! `/api/v1/volumes`.
 
 use crate::http::answer::listing;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
@@ -178,12 +179,16 @@ pub(super) async fn set(
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(volume): Path<String>,
     Query(VolumeDelete { with_snapshots, revoke, now }): Query<VolumeDelete>,
 ) -> Result<Response, Fault> {
     let present = control::VolumeShow { volume: volume.clone() };
     let request = control::VolumeDelete { volume, with_snapshots, revoke, now };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::volume).await;
+    }
     revision::discard(&array, condition, request, present, convert::volume).await
 }
 
@@ -235,10 +240,12 @@ pub(super) async fn space(
 )]
 pub(super) async fn reclaim(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     Path(volume): Path<String>,
     Body(JobStart { share_percent }): Body<JobStart>,
 ) -> Result<Response, Fault> {
-    jobs::start(&array, control::VolumeReclaim { volume, share_percent }).await
+    let request = control::VolumeReclaim { volume, share_percent };
+    if dry_run.0 { dry_run::answer(&array, request).await } else { jobs::start(&array, request).await }
 }
 
 /// Returns a volume to the content and size of one of its snapshots.
@@ -260,12 +267,16 @@ pub(super) async fn reclaim(
 )]
 pub(super) async fn rollback(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(volume): Path<String>,
     Body(VolumeRollback { snapshot, force, keep }): Body<VolumeRollback>,
 ) -> Result<Response, Fault> {
     let present = control::VolumeShow { volume: volume.clone() };
     let request = control::VolumeRollback { volume, snapshot, force, keep };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::volume).await;
+    }
     revision::change(&array, condition, request, present, convert::volume).await
 }
 

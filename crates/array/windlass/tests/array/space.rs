@@ -61,6 +61,46 @@ fn the_parts_add_up_and_a_thick_volume_is_promised_its_space() {
     assert_eq!(fixture.number(&["pool", "show"], "promised_bytes"), 0);
 }
 
+/// Each dry run is compared with the change that follows it, to the byte.
+#[test]
+fn a_dry_run_says_the_bytes_that_the_change_frees() {
+    let fixture = Fixture::start("512M", &[]);
+    for (seed, name) in [(0, "v1"), (50, "v2")] {
+        fixture.array.create_volume(name, "64M").unwrap();
+        let mut session = fixture.log_in(name);
+        for mib in 0..4 {
+            session.write16(mib * 2048, data(seed + mib as u32, 1 << 20).into()).unwrap();
+        }
+        fixture.ok(&["snapshot", "create", name, "monday"]);
+        session.write16(0, data(seed + 99, 1 << 20).into()).unwrap();
+        session.logout().unwrap();
+    }
+    fixture.ok(&["volume", "clone", "v2", "c2"]);
+    let content = || {
+        let pool = fixture.json(&["pool", "show"]);
+        pool["used_bytes"].as_u64().unwrap() - pool["metadata_bytes"].as_u64().unwrap()
+    };
+    let frees = |words: &[&str], bytes: u64| {
+        let effect = &fixture.json(&[words, &["--dry-run"]].concat())[0];
+        assert_eq!((&effect["allowed"], &effect["frees_bytes"]), (&true.into(), &bytes.into()), "{words:?}: {effect}");
+        let before = content();
+        fixture.ok(&[words, &["--yes"]].concat());
+        // Blocks become free a little after the change.
+        wait_for(&format!("{bytes} bytes of {words:?}"), || content() == before - bytes);
+    };
+    let forced = ["volume", "rollback", "v1", "monday", "--force"];
+    frees(&[&forced[..], &["--keep", "before"]].concat(), 0);
+    frees(&["snapshot", "delete", "v1@before", "--now"], MIB);
+    frees(&["snapshot", "delete", "v1@monday", "--now"], 0);
+    frees(&["volume", "delete", "v1", "--revoke", "--now"], 4 * MIB);
+    // The clone has all that the volume has, and the snapshot alone has what was overwritten.
+    frees(&["volume", "delete", "v2", "--revoke", "--with-snapshots", "--now"], MIB);
+    let to_trash = &fixture.json(&["volume", "delete", "c2", "--dry-run"])[0];
+    assert_eq!(to_trash["frees_bytes"], 4 * MIB, "{to_trash}");
+    fixture.ok(&["volume", "delete", "c2", "--yes"]);
+    frees(&["trash", "empty", "--all"], 4 * MIB);
+}
+
 #[test]
 fn stored_zeros_are_given_back_and_everything_is_verified() {
     let fixture = Fixture::start("512M", &[]);

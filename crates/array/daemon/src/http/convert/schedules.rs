@@ -1,7 +1,7 @@
 //! Schedules.
 
-use api::{Keep, Schedule, ScheduleLast, When};
-use control::ScheduleView;
+use api::{Keep, PreviewedSnapshot, Schedule, ScheduleLast, SchedulePreviewed, When};
+use control::{Previewed, SchedulePreviewView, ScheduleView};
 
 pub(in crate::http) fn schedule(view: ScheduleView) -> Schedule {
     let record = view.record;
@@ -30,6 +30,20 @@ pub(in crate::http) fn schedule(view: ScheduleView) -> Schedule {
         created: record.created,
         next: (!record.paused).then_some(record.next),
         last,
+    }
+}
+
+pub(in crate::http) fn schedule_preview(view: SchedulePreviewView) -> SchedulePreviewed {
+    let SchedulePreviewView { next, kept, removed, keeps, removes } = view;
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let snapshot = |Previewed { id, name, created }: Previewed| PreviewedSnapshot { id, name, created };
+    let snapshots = |all: Vec<Previewed>| all.into_iter().map(snapshot).collect();
+    SchedulePreviewed {
+        next,
+        kept: number(kept),
+        removed: number(removed),
+        keeps: snapshots(keeps),
+        removes: snapshots(removes),
     }
 }
 

@@ -74,8 +74,7 @@ pub(super) async fn execute(
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
-        let detail = format!("a body has at most {MAX_BODY_BYTES} bytes, and has to arrive");
-        return Fault::InvalidRequest { status: StatusCode::PAYLOAD_TOO_LARGE, detail }.into_response();
+        return too_large().into_response();
     };
     let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let present = if readable { recorder.present(&parts, &caller).await } else { Value::Null };
@@ -85,6 +84,12 @@ pub(super) async fn execute(
     let mut request = Request::from_parts(parts, Body::from(bytes));
     request.extensions_mut().insert(caller);
     to_its_end(async move { recorder.record(intent, next.run(request)).await }).await
+}
+
+/// Fault of a body that is too large, or does not arrive.
+pub(super) fn too_large() -> Fault {
+    let detail = format!("a body has at most {MAX_BODY_BYTES} bytes, and has to arrive");
+    Fault::InvalidRequest { status: StatusCode::PAYLOAD_TOO_LARGE, detail }
 }
 
 /// Word of a result.

@@ -34,6 +34,8 @@ pub(in crate::http) enum Refusal {
         /// That name.
         host: String,
     },
+    /// The key of another request.
+    KeyReused,
     /// Wrong name or password.
     SignIn,
     /// As many passwords as possible are being compared.
@@ -92,6 +94,11 @@ impl Refusal {
             Self::ForeignHost { host } => {
                 let help = "use an address of the array, or name it in the configuration: [tls] names";
                 forbidden("foreign-host", format!("{host:?} is not a name of this array"), Some(help))
+            }
+            Self::KeyReused => {
+                let detail = "the Idempotency-Key belongs to another request".to_owned();
+                let help = "send a new key with each new request, and the same one with a repeat alone".to_owned();
+                (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail, Some(help))
             }
             Self::SignIn => {
                 let detail = "name or password is wrong, or the user is locked".to_owned();

@@ -1,0 +1,129 @@
+// What a change would do is shown before it is made; two people who change one object both see both versions.
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TestArray } from "./array";
+import { program, TestBrowser } from "./browser";
+
+const array = new TestArray(program);
+const browser = new TestBrowser(array);
+let page: Page;
+
+const run = async (...words: string[]): Promise<string> => {
+  const { status, output } = await array.run(...words, "-q");
+  expect(status, `${words.join(" ")}: ${output}`).toBe(0);
+  return output;
+};
+const dialog = () => page.locator("dialog");
+/** Chooses an action of the volume. */
+const act = async (name: string) => {
+  await page.getByRole("button", { name: "more actions for db" }).click();
+  await page.getByRole("menuitem", { name }).click();
+};
+
+beforeAll(async () => {
+  await array.start();
+  await run("volume", "create", "db", "--size", "1G");
+  await run("snapshot", "create", "db", "monday");
+  await run("host", "create", "esx01", "--iqn", "iqn.1998-01.com.vmware:esx01");
+  await run("access", "grant", "db", "--host", "esx01");
+  await browser.start();
+  page = await browser.open({ width: 1280, height: 900, colorScheme: "light", signedIn: true });
+});
+
+afterAll(async () => {
+  await browser.close();
+  await array.remove();
+});
+
+test("a deletion that is refused cannot be pressed, and says what it would break", async () => {
+  await page.goto(`${array.url}/volumes/db`);
+  await act("Delete…");
+  const button = dialog().getByRole("button", { name: "Delete volume" });
+  await dialog().getByText("access: host esx01, LUN 0").waitFor();
+  await dialog().getByLabel("Type db to confirm").fill("db");
+  expect(await button.isDisabled()).toBe(true);
+  await dialog().getByLabel("Revoke access of esx01").check();
+  await dialog().getByText("has-snapshots").waitFor();
+  await dialog()
+    .getByLabel(/Delete its snapshots too/)
+    .check();
+  await dialog().getByText("snapshot db@monday: it is deleted too").waitFor();
+  await dialog().getByText("access host esx01, LUN 0: it loses the volume").waitFor();
+  await dialog().getByText("Frees: 0 B").waitFor();
+  await dialog()
+    .getByText(/The trash keeps it until/)
+    .waitFor();
+  expect(await run("volume", "list", "-o", "name")).toBe("db\n");
+  await button.click();
+  await dialog().waitFor({ state: "detached" });
+  expect(await run("trash", "list", "-o", "name")).toBe("db\n");
+  await run("volume", "restore", "db", "--grants");
+});
+
+test("the other administrator's change is shown beside one's own", async () => {
+  await page.goto(`${array.url}/volumes/db`);
+  await act("Change…");
+  await dialog().getByLabel("Warn above").fill("70");
+  await run("volume", "set", "db", "--warn", "90");
+  await dialog().getByRole("button", { name: "Change volume" }).click();
+  await dialog().getByText("Somebody else has changed it meanwhile.").waitFor();
+  const row = dialog().locator("tr", { hasText: "warn percent" });
+  expect((await row.allInnerTexts()).join().replace(/\s+/g, " ")).toContain("warn percent – 90 70");
+  await dialog().getByRole("button", { name: "Change volume" }).click();
+  await dialog().waitFor({ state: "detached" });
+  expect(JSON.parse(await run("volume", "show", "db", "-o", "json")).warn_percent).toBe(70);
+});
+
+test("a schedule shows its next runs before it is created", async () => {
+  await page.goto(`${array.url}/snapshots/schedules`);
+  await page.getByRole("button", { name: /New/ }).first().click();
+  await dialog().getByLabel("Time zone").fill("UTC");
+  await dialog().getByText("Next:").waitFor();
+  await dialog()
+    .getByText(/02:00:00 UTC/)
+    .waitFor();
+  await page.keyboard.press("Escape");
+});
+
+test("a channel is created, changed and deleted in the console, and its secret never returns", async () => {
+  await page.goto(`${array.url}/settings`);
+  await page.getByRole("button", { name: "New channel…" }).click();
+  await dialog().getByLabel("Name").fill("hook");
+  await dialog().getByLabel("Kind").selectOption("webhook");
+  await dialog().getByLabel("Address").fill("http://127.0.0.1:9/hook");
+  await dialog().getByLabel("Key of the signature").fill("a long secret key");
+  await dialog().getByRole("button", { name: "Create channel" }).click();
+  await dialog().waitFor({ state: "detached" });
+  const shown = await run("channel", "show", "hook", "-o", "json");
+  expect(shown).toContain('"has_secret": true');
+  expect(shown).not.toContain("a long secret key");
+  await page.getByRole("button", { name: "Change…" }).click();
+  expect(await dialog().getByLabel("Key of the signature").inputValue()).toBe("");
+  await dialog().getByLabel("Alerts").selectOption("critical");
+  await dialog().getByRole("button", { name: "Change channel" }).click();
+  await dialog().waitFor({ state: "detached" });
+  const changed = JSON.parse(await run("channel", "show", "hook", "-o", "json"));
+  expect([changed.min_severity, changed.settings.has_secret]).toEqual(["critical", true]);
+  await page.getByRole("button", { name: "Delete…" }).click();
+  await dialog().getByRole("button", { name: "Delete channel" }).click();
+  await dialog().waitFor({ state: "detached" });
+  expect(await run("channel", "list", "-o", "name")).toBe("");
+});
+
+test("a selection of what frees space has its sum", async () => {
+  await run("volume", "create", "scratch", "--size", "1G");
+  const granted = JSON.parse(await run("access", "grant", "scratch", "--any", "-o", "json"));
+  const { naa } = JSON.parse(await run("volume", "show", "scratch", "-o", "json"));
+  const formatted = await array.run("datastore", "format", granted.iscsi_url, "--destroy-data", naa, "-q");
+  expect(formatted.status, formatted.output).toBe(0);
+  await run("access", "revoke", "scratch", "--any", "--yes");
+  await page.goto(`${array.url}/space`);
+  await page.getByText("Select several to see their sum.").waitFor();
+  await page.getByLabel("select scratch").check();
+  const alone = JSON.parse(await run("pool", "what-if", "scratch", "-o", "json")).freed_bytes;
+  expect(alone).toBeGreaterThan(0);
+  const words = (await page.getByText(/^Together they free/).textContent()) ?? "";
+  expect(words.replaceAll(/[^0-9]/g, "")).toContain(String(alone));
+  expect(browser.complaints).toEqual([]);
+});
