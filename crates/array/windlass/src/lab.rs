@@ -5,7 +5,7 @@ use crate::host_kit::{self, FINDINGS, HostOptions};
 use crate::target::Target;
 use ::lab::nas::{NasError, Place};
 use ::lab::results::{self, CaseResult, Verdict};
-use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
+use ::lab::{Case, Ended, LabError, Options, Side, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
 use cli::Format;
 use initiator::url::Url;
@@ -385,6 +385,8 @@ impl Watch for Progress {
         }
     }
 
+    fn round(&self, _round: u32, _side: Side) {}
+
     fn step(&self, words: &str) {
         self.step.replace(harmless(words));
         self.begun.set(Instant::now());
@@ -400,6 +402,8 @@ impl Watch for Progress {
         let left = self.begun.get().elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-3);
         self.draw(&format!("  {:.0} %, {left:.0} s left", share * 100.0));
     }
+
+    fn point(&self, _wire_bytes: u64) {}
 
     fn finished(&self, result: &CaseResult) {
         self.clear();
