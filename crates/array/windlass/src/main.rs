@@ -6,6 +6,7 @@ mod datastore;
 mod disk;
 mod host_kit;
 mod lab;
+mod lab_progress;
 mod lab_report;
 mod manual;
 mod probe;
@@ -173,7 +174,7 @@ fn main() -> ExitCode {
         Command::Probe(arguments) => probe::run(&arguments, globals.output),
         Command::Disk(arguments) => disk::run(*arguments, &globals),
         Command::Datastore(arguments) => datastore::run(*arguments, &globals),
-        Command::Lab(verb) => lab::run(&verb, globals.output),
+        Command::Lab(verb) => lab::run(&verb, &globals),
         Command::Noun(noun) => {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))

@@ -73,11 +73,14 @@ pub(super) async fn execute(
     readable: bool,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
-        let detail = format!("a body has at most {MAX_BODY_BYTES} bytes, and has to arrive");
+    let most = operation.body_bytes();
+    let Ok(bytes) = axum::body::to_bytes(body, most).await else {
+        let detail = format!("a body has at most {most} bytes, and has to arrive");
         return Fault::InvalidRequest { status: StatusCode::PAYLOAD_TOO_LARGE, detail }.into_response();
     };
-    let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    // A large body is a file: the audit has nothing of it.
+    let fields = if most > MAX_BODY_BYTES { &[] } else { &bytes[..] };
+    let content: Value = serde_json::from_slice(fields).unwrap_or_default();
     let present = if readable { recorder.present(&parts, &caller).await } else { Value::Null };
     let target = target(operation, &mut parts, &content, &present).await;
     let change = changes(parts.uri.query().unwrap_or_default(), &content, &present);
