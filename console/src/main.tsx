@@ -31,6 +31,7 @@ const Schedules = lazy(() => import("./pages/schedules/page"));
 const People = lazy(() => import("./pages/people/page"));
 const Tokens = lazy(() => import("./pages/tokens/page"));
 const SignIns = lazy(() => import("./pages/sign-ins/page"));
+const Lab = lazy(() => import("./pages/lab/page"));
 const Codes = lazy(() => import("./pages/codes/page"));
 const NotFound = lazy(() => import("./pages/not-found/page"));
 
@@ -57,6 +58,7 @@ render(
       <Route path="/snapshots" component={Snapshots} />
       <Route path="/snapshots/schedules" component={Schedules} />
       <Route path="/activity/:tab?" component={Activity} />
+      <Route path={["/lab", "/lab/runs/:id"]} component={Lab} />
       <Route path="/settings" component={Settings} />
       <Route path="/settings/people" component={People} />
       <Route path="/settings/tokens" component={Tokens} />

@@ -11,6 +11,7 @@ const PATHS: Record<string, string> = {
   space: "M3 20V10h4v10M10 20V4h4v16M17 20v-7h4v7",
   snapshots: "M4 8h3l2-3h6l2 3h3v11H4zM12 10a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7",
   activity: "M3 12h4l3-8 4 16 3-8h4",
+  lab: "M9 3h6M10 3v6L4 20h16L14 9V3M7 15h10",
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
   more: "M5 12h.01M12 12h.01M19 12h.01",
 };

@@ -16,6 +16,7 @@ export const PLACES: Place[] = [
   { name: "Space", path: "/space", icon: "space", key: "s" },
   { name: "Snapshots", path: "/snapshots", icon: "snapshots", key: "n" },
   { name: "Activity", path: "/activity/jobs", icon: "activity", key: "a" },
+  { name: "Lab", path: "/lab", icon: "lab", key: "l" },
   { name: "Settings", path: "/settings", icon: "settings", key: "t" },
 ];
 

@@ -78,6 +78,7 @@ const LAYERS: &[Layer] = &[
                     "explain",
                     "history",
                     "identity",
+                    "lab",
                     "nfs_state",
                     "notification",
                     "pool",
@@ -115,6 +116,7 @@ const LAYERS: &[Layer] = &[
             (
                 "windlass",
                 &[
+                    "api",
                     "cli",
                     "conformance",
                     "daemon",

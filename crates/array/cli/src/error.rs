@@ -70,6 +70,12 @@ impl CliError {
         )
     }
 
+    /// Ctrl-C during the wait for a run of the laboratory, which continues.
+    pub(crate) fn interrupted_run(run: u64) -> Self {
+        let help = format!("windlass lab array show {run}  shows it, and  windlass lab array cancel {run}  cancels it");
+        Self::new(130, format!("not waiting any longer: run {run} goes on"), Some("interrupted"), Some(help))
+    }
+
     /// The answer did not arrive in time.
     pub(crate) fn timed_out(seconds: u64) -> Self {
         let message = format!("the array did not answer within {seconds} s; the request may still take effect");

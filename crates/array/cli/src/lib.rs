@@ -25,6 +25,7 @@ mod forecast;
 mod host;
 mod host_group;
 mod job;
+mod lab;
 mod login;
 mod names;
 mod nfs;
@@ -52,6 +53,7 @@ mod user;
 mod volume;
 
 pub use console::Console;
+pub use lab::Verb as LabVerb;
 pub use names::with_names;
 pub use output::Format;
 pub use pool::{Verb as PoolVerb, is_path};
@@ -220,11 +222,26 @@ pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
         console.error("error: -o esxcli is for windlass probe (code: usage)");
         return 2;
     }
+    let result = started().and_then(|runtime| runtime.block_on(execute(globals, noun, console)));
+    ended(result, console)
+}
+
+/// Runs a verb of `windlass lab array`, whose noun has other verbs that need no array, and returns the exit status.
+pub fn run_lab(globals: &Globals, verb: &LabVerb, console: &mut Console<'_>) -> u8 {
+    let result = started().and_then(|runtime| {
+        let client = Client::new(globals)?;
+        runtime.block_on(lab::run(verb, &client, &mut Output::new(globals, console)))
+    });
+    ended(result, console)
+}
+
+fn started() -> Result<tokio::runtime::Runtime, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = match runtime {
-        Ok(runtime) => runtime.block_on(execute(globals, noun, console)),
-        Err(error) => Err(CliError::failed(format!("cannot start: {error}"))),
-    };
+    runtime.map_err(|error| CliError::failed(format!("cannot start: {error}")))
+}
+
+/// Exit status of a result, whose error is reported.
+fn ended(result: Result<(), CliError>, console: &mut Console<'_>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {

@@ -26,6 +26,7 @@ mod history;
 mod host_groups;
 mod hosts;
 mod jobs;
+mod lab;
 mod listener;
 mod live;
 mod nfs;
@@ -60,6 +61,7 @@ pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
 use crate::doctor::Places;
+use crate::laboratory::Laboratory;
 use crate::management_store::ManagementStore;
 use crate::notices::Desk;
 use crate::people::{Gate, Unavailable};
@@ -100,6 +102,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(sessions::routes())
         .merge(nfs::routes())
         .merge(jobs::routes())
+        .merge(lab::routes())
         .merge(events::routes())
         .merge(alerts::routes())
         .merge(channels::routes())
@@ -132,6 +135,8 @@ pub(crate) struct Surroundings {
     pub audit: Audit,
     /// The history.
     pub recording: Recording,
+    /// The laboratory.
+    pub laboratory: Arc<Laboratory>,
     /// Whether it works.
     trouble: Arc<Trouble>,
     /// Answers of changes with a key.
@@ -152,6 +157,7 @@ impl Surroundings {
             desk,
             audit: Audit::of(state_dir),
             recording: Recording::off(),
+            laboratory: Arc::new(Laboratory::open(state_dir)),
             trouble: Arc::default(),
             repeats: Arc::default(),
             goes_on_without_audit,
@@ -178,10 +184,12 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, desk, audit, recording, trouble, repeats, goes_on_without_audit, places } = surroundings;
+    let Surroundings { gate, desk, audit, recording, laboratory, trouble, repeats, goes_on_without_audit, places } =
+        surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
+    let reader = reader.layer(Extension(Arc::clone(&laboratory)));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,
@@ -200,6 +208,7 @@ pub(crate) fn guarded(
         .layer(Extension(desk))
         .layer(Extension(audit))
         .layer(Extension(recording))
+        .layer(Extension(laboratory))
         .layer(Extension(recorder))
         .layer(Extension(places))
 }

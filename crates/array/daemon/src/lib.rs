@@ -11,6 +11,7 @@ mod audit;
 mod config;
 mod doctor;
 mod http;
+mod laboratory;
 mod lifecycle;
 mod logging;
 mod management_store;
@@ -32,6 +33,7 @@ pub use config::{
     TlsMode, check_config,
 };
 pub use http::openapi_json;
+pub use laboratory::lab_result;
 pub use lifecycle::serve;
 
 /// Version of the program.

@@ -30,6 +30,9 @@ const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 /// Longest wait for the end of notification when the array stops.
 const NOTICES_END: Duration = Duration::from_secs(10);
 
+/// Longest wait for the end of a run of the laboratory when the array stops. The next start removes the rest.
+const LABORATORY_END: Duration = Duration::from_secs(15);
+
 /// Runs an array until SIGTERM, SIGINT or SIGHUP. A second signal stops it at once.
 ///
 /// Prints one line to standard output once the portals and the administrative socket accept
@@ -138,6 +141,8 @@ async fn supervise(
     let (stop_notices, notices_stopped) = oneshot::channel::<()>();
     let notices_end = async { drop(notices_stopped.await) };
     let notices = tokio::spawn(crate::notices::run(Arc::clone(&surroundings.desk), array.clone(), notices_end));
+    let laboratory = Arc::clone(&surroundings.laboratory);
+    let recovering = tokio::spawn(Arc::clone(&laboratory).recover(array.clone()));
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
@@ -147,6 +152,8 @@ async fn supervise(
     watchdog.abort();
     following.abort();
     running.stop().await;
+    recovering.abort();
+    let _late = tokio::time::timeout(LABORATORY_END, laboratory.stop()).await;
     let _ended_already = stop_recording.send(());
     let _ended = recorded.await;
     tidying.abort();

@@ -226,6 +226,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Do("Names begin with iqn., eui. or naa. A Linux host has its own in /etc/iscsi/initiatorname.iscsi.")],
     ),
+    of(
+        "invalid-lab-run",
+        "The run of the laboratory, or the file of results, is not possible as it is.",
+        &["A case does not exist, or is a case of files.", "The file was not saved by windlass lab run."],
+        &[Do("The error says what is wrong. The cases are:"), Run("windlass lab list")],
+    ),
     of("invalid-lun", "The LUN is out of range: 0 to 16383.", &[], &[Do("Leave it out to get the lowest free one.")]),
     of("invalid-mode", MODE, &[], &[]),
     of(
@@ -276,6 +282,37 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Give them another path first, or force the change with --force.")],
     ),
     of(
+        "lab-needs-space",
+        "A run of the laboratory could take the space of hosts: the pool has reached its warning threshold, or has less \
+         than three times the size of the largest disk available.",
+        &[],
+        &[Do("Choose a smaller size, or make space in the pool:"), Run("windlass pool show")],
+    ),
+    of(
+        "lab-run-running",
+        "A run of the laboratory goes on, and there is one at a time.",
+        &[],
+        &[Run("windlass lab array list"), Do("Wait for its end, or cancel it:"), Run("windlass lab array cancel 7")],
+    ),
+    of(
+        "lab-run-without-report",
+        "The run of the laboratory has no results: it goes on, or has ended before its first case.",
+        &[],
+        &[Run("windlass lab array list")],
+    ),
+    of(
+        "lab-unavailable",
+        "Files or processes of the laboratory cannot be used. Hosts are served.",
+        &[
+            "The file system of the state directory is full or has failed.",
+            "The machine or its service manager lets the array start no process, or not set its limits.",
+        ],
+        &[
+            Do("Free space in the state directory, or repair its file system. The log says more:"),
+            Run("windlass doctor"),
+        ],
+    ),
+    of(
         "locked",
         "The snapshot is locked until a time, and cannot be deleted before.",
         &[],
@@ -317,6 +354,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The pool has no room for the change, or cannot promise that much.",
         &[],
         &[Run("windlass pool show POOL"), Run("windlass explain pool-full")],
+    ),
+    of(
+        "no-such-lab-run",
+        "No run of the laboratory has this number. The last twenty are kept.",
+        &[],
+        &[Run("windlass lab array list")],
     ),
     of(
         "no-such-resource",

@@ -63,7 +63,7 @@ fn function_of_codes(text: &str) -> Option<&str> {
 fn every_condition_of_a_request_is_explained() {
     let known = codes(Kind::Problem);
     let (mut conditions, mut unknown) = (BTreeSet::new(), BTreeSet::new());
-    for folder in ["array/control/src", "array/identity/src", "array/notification/src", "array/daemon/src/http"] {
+    for folder in ["array/control/src", "array/identity/src", "array/notification/src", "array/daemon/src"] {
         for (path, text) in sources(folder) {
             let name = path.file_name().unwrap().to_str().unwrap();
             if !matches!(name, "error.rs" | "refusal.rs" | "problem.rs") {
@@ -89,7 +89,7 @@ fn every_explained_condition_exists() {
         "array/control/src",
         "array/identity/src",
         "array/notification/src",
-        "array/daemon/src/http",
+        "array/daemon/src",
         "array/cli/src",
         "array/windlass/src",
         "kit/virtual_disk/src",

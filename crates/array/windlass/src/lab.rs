@@ -2,12 +2,13 @@
 //! neither an array of ours nor root.
 
 use crate::host_kit::{self, FINDINGS, HostOptions};
+use crate::lab_progress;
 use crate::target::Target;
 use ::lab::nas::{NasError, Place};
 use ::lab::results::{self, CaseResult, Verdict};
-use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
+use ::lab::{Case, Ended, LabError, Options, Side, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
-use cli::Format;
+use cli::{Console, Format, Globals, LabVerb};
 use initiator::url::Url;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
@@ -48,6 +49,12 @@ pub(crate) enum Verb {
         /// Results of the second run
         second: PathBuf,
     },
+    /// Runs on the array itself, on scratch volumes that it makes and removes
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  windlass lab array start clone-template eager-zero\n  windlass lab array start boot-storm --size 512M --pairs 3 --stop-when-host-p99 5 --no-wait\n  windlass lab array list\n  windlass lab array cancel 7\n  windlass lab array save 7 --to before.json\n\nThe array starts windlass lab run as a process of its own, at the lowest priority, against scratch volumes over iSCSI. One run goes on at a time.\nExit status of start: 0 when every check passed, 9 when one failed, 1 when the run failed or was cancelled; Ctrl-C leaves it running."
+    )]
+    Array(LabVerb),
 }
 
 #[derive(Debug, Args)]
@@ -69,8 +76,21 @@ pub(crate) struct RunArguments {
     /// Working directory of the nas- cases on a mounted file system; they remove their files
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Print what happens as lines of JSON instead of the results, which are in the file of --save
+    #[arg(long, value_name = "FORMAT")]
+    progress: Option<ProgressFormat>,
+    /// End at once when standard input ends: for a program that started the run and has died
+    #[arg(long)]
+    end_with_input: bool,
     #[command(flatten)]
     common: Common,
+}
+
+/// Format in which a run says what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ProgressFormat {
+    /// One object a line: `LabProgress` of the array's OpenAPI document.
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -98,11 +118,16 @@ struct Common {
 const QUICK_SIZE: Size = Size::Bytes(512 << 20);
 
 /// Runs the verb.
-pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
-    if !matches!(format, Format::Table | Format::Wide | Format::Json) {
-        return usage("lab prints a table or JSON (-o json)");
-    }
+pub(crate) fn run(verb: &Verb, globals: &Globals) -> ExitCode {
+    let format = globals.output;
     match verb {
+        Verb::Array(verb) => {
+            let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+            ExitCode::from(cli::run_lab(globals, verb, &mut Console::standard(&mut out, &mut err)))
+        }
+        _ if !matches!(format, Format::Table | Format::Wide | Format::Json) => {
+            usage("lab prints a table or JSON (-o json)")
+        }
         Verb::List => crate::print(&list(format)),
         Verb::Run(arguments) => match split(&arguments.words) {
             Ok(Chosen { urls, share: None, .. }) if urls.is_empty() && arguments.directory.is_none() => usage(
@@ -118,7 +143,16 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
                     (None, directory) => directory.clone().map(Place::Directory),
                 };
                 match options(names, urls, (arguments.pairs, arguments.size), &arguments.common) {
-                    Ok(options) => measure(&Options { place, ..options }, format),
+                    Ok(options) => {
+                        if arguments.end_with_input {
+                            lab_progress::end_with_input();
+                        }
+                        let options = Options { place, ..options };
+                        match arguments.progress {
+                            None => measure(&options, format),
+                            Some(ProgressFormat::Json) => measure_in_lines(&options),
+                        }
+                    }
                     Err(error) => host_kit::fail(&error),
                 }
             }
@@ -255,9 +289,20 @@ fn measure(options: &Options, format: Format) -> ExitCode {
     }
 }
 
+/// Runs the cases, and prints what happens as lines of JSON.
+fn measure_in_lines(options: &Options) -> ExitCode {
+    match ::lab::run(options, Rc::new(lab_progress::Lines::default())) {
+        Ok(ended) => {
+            lab_progress::ended(&ended);
+            trouble(&ended).unwrap_or(ExitCode::SUCCESS)
+        }
+        Err(error) => fail(error, options),
+    }
+}
+
 /// Prints the results, and how the run ended.
 fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
-    let Ended { run, cancelled, left } = ended;
+    let Ended { run, left, .. } = ended;
     let text = match format {
         Format::Json => serde_json::to_string_pretty(run).map(|text| text + "\n"),
         _ => Ok(harmless_lines(&table::run(run))),
@@ -270,16 +315,20 @@ fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     for words in left {
         say(&format!("warning: {words}"));
     }
+    trouble(ended).unwrap_or(printed)
+}
+
+/// Exit status of a run that was cancelled, ended early, or found faults. Reports an early end.
+fn trouble(ended: &Ended) -> Option<ExitCode> {
+    let Ended { run, cancelled, .. } = ended;
     if *cancelled {
-        return ExitCode::from(CANCELLED);
+        return Some(ExitCode::from(CANCELLED));
     }
     if let Some(words) = &run.ended_early {
-        return host_kit::failed(&format!("the run ended early: {words}"), "failed", 1, None);
+        return Some(host_kit::failed(&format!("the run ended early: {words}"), "failed", 1, None));
     }
-    match run.cases.iter().any(|case| case.verdict() == Verdict::Failed) {
-        false => printed,
-        true => ExitCode::from(FINDINGS),
-    }
+    let has_failed = run.cases.iter().any(|case| case.verdict() == Verdict::Failed);
+    has_failed.then(|| ExitCode::from(FINDINGS))
 }
 
 fn compared(first: &Path, second: &Path) -> ExitCode {
@@ -385,6 +434,8 @@ impl Watch for Progress {
         }
     }
 
+    fn round(&self, _round: u32, _side: Side) {}
+
     fn step(&self, words: &str) {
         self.step.replace(harmless(words));
         self.begun.set(Instant::now());
@@ -400,6 +451,8 @@ impl Watch for Progress {
         let left = self.begun.get().elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-3);
         self.draw(&format!("  {:.0} %, {left:.0} s left", share * 100.0));
     }
+
+    fn point(&self, _wire_bytes: u64) {}
 
     fn finished(&self, result: &CaseResult) {
         self.clear();

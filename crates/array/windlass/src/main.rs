@@ -7,6 +7,7 @@ mod disk;
 mod help;
 mod host_kit;
 mod lab;
+mod lab_progress;
 mod lab_report;
 mod manual;
 mod probe;
@@ -181,7 +182,7 @@ fn main() -> ExitCode {
         Command::Probe(arguments) => probe::run(&arguments, globals.output),
         Command::Disk(arguments) => disk::run(*arguments, &globals),
         Command::Datastore(arguments) => datastore::run(*arguments, &globals),
-        Command::Lab(verb) => lab::run(&verb, globals.output),
+        Command::Lab(verb) => lab::run(&verb, &globals),
         Command::Noun(noun) => {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run(&globals, &noun, &mut Console::standard(&mut out, &mut err)))

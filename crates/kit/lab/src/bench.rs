@@ -122,9 +122,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Order of the rounds: each side once per pair, with the first side alternating. A side that
-    /// cannot run is left out.
-    pub(crate) fn rounds(&self, outcome: &Outcome) -> Vec<(u32, Side)> {
+    /// Rounds in their order: each side once per pair, with the first side alternating. A side that
+    /// cannot run is left out. The observer hears of each when it begins.
+    pub(crate) fn rounds<'a>(&'a self, outcome: &Outcome) -> impl Iterator<Item = (u32, Side)> + use<'a> {
         let runs = |side: &Side| match side {
             Side::Off => outcome.no_off.is_none(),
             Side::On => outcome.no_on.is_none(),
@@ -134,7 +134,15 @@ impl Bench {
                 let order = if pair % 2 == 0 { [Side::Off, Side::On] } else { [Side::On, Side::Off] };
                 order.into_iter().filter(runs).map(move |side| (pair, side))
             })
-            .collect()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .inspect(|(pair, side)| self.watch.round(pair + 1, *side))
+    }
+
+    /// Bytes sent and received so far by the hosts, over the sessions that they have.
+    pub(crate) fn wire_bytes(&self) -> u64 {
+        let counters = self.connections().into_iter().map(|connection| connection.counters());
+        counters.map(|of| of.sent_bytes + of.received_bytes).sum()
     }
 
     async fn connection(&self, number: u32) -> Result<Rc<Connection>, LabError> {

@@ -42,5 +42,6 @@ mod tests;
 
 pub use case::{Case, Primitive};
 pub use error::LabError;
+pub use outcome::Side;
 pub use runner::{Ended, Options, Watch, run};
 pub use scale::Size;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// The host does the work.
     Off,
     /// The array does the work.
@@ -15,7 +15,8 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    pub(crate) fn word(self) -> &'static str {
+    /// `off` or `on`.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::On => "on",

@@ -7,7 +7,7 @@ use crate::cases;
 use crate::error::LabError;
 use crate::machine;
 use crate::nas::{self, NasCase, NasSettings, Place};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Side};
 use crate::results::{self, CaseResult, Run, VERSION};
 use crate::scale::Size;
 use crate::subject::{self, Wiped};
@@ -15,6 +15,7 @@ use futures_util::future::{self, Either};
 use initiator::url::Url;
 use initiator::{Interrupts, SystemClock};
 use jiff::Timestamp;
+use std::convert::Infallible;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -54,11 +55,18 @@ pub trait Watch {
     /// Called when the run begins a case; `number` counts from 1.
     fn case(&self, number: usize, of: usize, case: &str);
 
+    /// Called when a case begins a round with the primitive off or on; `round` counts from 1.
+    fn round(&self, round: u32, side: Side);
+
     /// Called when a case begins a step, with its description.
     fn step(&self, words: &str);
 
     /// Called with the bytes of a step done so far, and their total.
     fn progress(&self, done: u64, total: u64);
+
+    /// Called once a second while a case of logical units runs, with the bytes that its hosts sent and received in
+    /// that second.
+    fn point(&self, wire_bytes: u64);
 
     /// Called when a case has ended.
     fn finished(&self, result: &CaseResult);
@@ -150,7 +158,14 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
     for (number, case) in chosen.iter().enumerate() {
         watch.case(number + 1, chosen.len(), case.name());
         let (result, end) = match (case, &bench) {
-            (Chosen::Block(case), Some(bench)) => one(bench, case, pin!(interrupts.next())).await,
+            (Chosen::Block(case), Some(bench)) => {
+                let cancel = pin!(interrupts.next());
+                let measured = pin!(one(bench, case, cancel));
+                match future::select(measured, pin!(watch_the_wire(bench))).await {
+                    Either::Left((ended, _)) => ended,
+                    Either::Right((never, _)) => match never {},
+                }
+            }
             (Chosen::Block(case), None) => return Err(LabError::NoUnit(case.name)),
             (Chosen::Files(case), _) => one_of_files(options, case, pin!(interrupts.next())).await?,
         };
@@ -290,6 +305,21 @@ async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<re
     });
     let scale = (options.size, options.pairs);
     Ok((Bench::new(Rc::new(SystemClock::default()), identities, connect, scale, watch.clone()), subjects))
+}
+
+/// Shows the traffic of all hosts to the observer, once a second.
+async fn watch_the_wire(bench: &Bench) -> Infallible {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    ticks.tick().await;
+    let mut before = bench.wire_bytes();
+    loop {
+        ticks.tick().await;
+        let now = bench.wire_bytes();
+        // A host that has logged in again counts from 0.
+        bench.watch.point(now.saturating_sub(before));
+        before = now;
+    }
 }
 
 /// How a case ended.

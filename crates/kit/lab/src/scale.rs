@@ -53,6 +53,22 @@ impl Size {
     }
 }
 
+/// Largest disk of a case, at the small scale and in the papers.
+const LARGEST_DISK: (u64, u64) = (3 << 30, 200 << 30);
+
+impl Size {
+    /// Size of the largest disk of all cases, in bytes. A run needs about three times as much space.
+    pub fn largest_disk_bytes(self) -> u64 {
+        self.bytes(LARGEST_DISK.0, LARGEST_DISK.1)
+    }
+
+    /// Size of a logical unit on which every case has the disks of this scale, in bytes.
+    pub fn unit_bytes(self) -> u64 {
+        // Three disks at most, what a case adds to them, and the datastore's own tables.
+        self.largest_disk_bytes().saturating_mul(4).saturating_add(128 << 20)
+    }
+}
+
 impl FromStr for Size {
     type Err = text::size::SizeError;
 

@@ -6,6 +6,7 @@ use crate::bench::{Bench, Connect};
 use crate::cases;
 use crate::device::Unit;
 use crate::host::Connection;
+use crate::outcome::Side;
 use crate::results::CaseResult;
 use crate::runner::{End, Watch, one};
 use crate::scale::Size;
@@ -30,6 +31,10 @@ impl Watch for Recorder {
         self.0.borrow_mut().push(format!("{number} of {of}: {case}"));
     }
 
+    fn round(&self, round: u32, side: Side) {
+        self.0.borrow_mut().push(format!("round {round} {}", side.word()));
+    }
+
     fn step(&self, words: &str) {
         self.0.borrow_mut().push(words.to_owned());
     }
@@ -37,6 +42,8 @@ impl Watch for Recorder {
     fn progress(&self, done: u64, total: u64) {
         assert!(done <= total, "{done} of {total} after {:?}", self.0.borrow().last());
     }
+
+    fn point(&self, _wire_bytes: u64) {}
 
     fn finished(&self, result: &CaseResult) {
         self.0.borrow_mut().push(result.case.clone());

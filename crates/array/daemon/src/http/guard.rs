@@ -15,7 +15,6 @@ pub(super) use refusals::Refusals;
 pub(super) use repeats::Repeats;
 pub(super) use trouble::Trouble;
 
-use crate::http::MAX_BODY_BYTES;
 use crate::http::connections::Connection;
 use crate::http::cookie::{self, Origin};
 use crate::http::dry_run;
@@ -168,8 +167,9 @@ impl Change {
 /// Makes a change with a key, unless it was made before. Its answer is kept even if the client has left.
 async fn once(guard: &Arc<Guard>, key: repeats::Key, change: Change, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
-        return record::too_large().into_response();
+    let most = change.operation.body_bytes();
+    let Ok(bytes) = axum::body::to_bytes(body, most).await else {
+        return record::too_large(most).into_response();
     };
     let digest = repeats::request_digest(&parts, &bytes);
     let request = Request::from_parts(parts, Body::from(bytes));

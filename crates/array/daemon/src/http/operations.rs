@@ -1,6 +1,8 @@
 //! The table of operations: what each one needs. The guard reads it for every request, and the
 //! OpenAPI document says it. Paths, parameters and types of an operation are beside its handler.
 
+use crate::http::MAX_BODY_BYTES;
+use crate::laboratory::MAX_RESULTS_BYTES;
 use identity::Role;
 
 /// Facts of an operation.
@@ -113,6 +115,14 @@ const OPERATIONS: &[Operation] = &[
     row("job_list", Viewer, Volumes::Others),
     row("job_set", Operator, Volumes::Others),
     row("job_show", Viewer, Volumes::Job),
+    row("lab_case_list", Viewer, Volumes::Others),
+    row("lab_result_upload", Operator, Volumes::Others),
+    row("lab_run_cancel", Operator, Volumes::Others),
+    row("lab_run_list", Viewer, Volumes::Others),
+    row("lab_run_report", Viewer, Volumes::Others),
+    row("lab_run_results", Viewer, Volumes::Others),
+    row("lab_run_show", Viewer, Volumes::Others),
+    row("lab_run_start", Operator, Volumes::Others),
     row("live_set", Viewer, Volumes::Others),
     row("live_show", Viewer, Volumes::Others),
     row("metrics_show", Viewer, Volumes::Others),
@@ -224,6 +234,11 @@ impl Operation {
         let changes_nothing =
             matches!(self.name, "live_set" | "schedule_preview" | "space_what_if" | "signin_begin" | "setup_run");
         !matches!(method, "GET" | "HEAD") && !changes_nothing
+    }
+
+    /// Largest body of a request in bytes.
+    pub(super) fn body_bytes(&self) -> usize {
+        if self.name == "lab_result_upload" { MAX_RESULTS_BYTES } else { MAX_BODY_BYTES }
     }
 
     /// True if it is what a token for metrics is for.

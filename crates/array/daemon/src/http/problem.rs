@@ -5,6 +5,7 @@ mod refusal;
 
 pub(super) use refusal::Refusal;
 
+use crate::laboratory::LabRefusal;
 use api::{Problem, User};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -62,6 +63,12 @@ impl From<Refusal> for Fault {
 impl From<ChannelError> for Fault {
     fn from(error: ChannelError) -> Self {
         Self::Refused(Refusal::Notification(error))
+    }
+}
+
+impl From<LabRefusal> for Fault {
+    fn from(refusal: LabRefusal) -> Self {
+        Self::Refused(Refusal::Lab(refusal))
     }
 }
 

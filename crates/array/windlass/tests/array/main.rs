@@ -9,6 +9,7 @@ mod full_pool;
 mod host_kit;
 mod integrity;
 mod lab;
+mod lab_on_array;
 mod live_access;
 mod login_flood;
 mod long_commands;

@@ -73,10 +73,13 @@ pub(super) async fn execute(
     readable: bool,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
-        return too_large().into_response();
+    let most = operation.body_bytes();
+    let Ok(bytes) = axum::body::to_bytes(body, most).await else {
+        return too_large(most).into_response();
     };
-    let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    // A large body is a file: the audit has nothing of it.
+    let fields = if most > MAX_BODY_BYTES { &[] } else { &bytes[..] };
+    let content: Value = serde_json::from_slice(fields).unwrap_or_default();
     let present = if readable { recorder.present(&parts, &caller).await } else { Value::Null };
     let target = target(operation, &mut parts, &content, &present).await;
     let change = changes(parts.uri.query().unwrap_or_default(), &content, &present);
@@ -87,8 +90,8 @@ pub(super) async fn execute(
 }
 
 /// Fault of a body that is too large, or does not arrive.
-pub(super) fn too_large() -> Fault {
-    let detail = format!("a body has at most {MAX_BODY_BYTES} bytes, and has to arrive");
+pub(super) fn too_large(most: usize) -> Fault {
+    let detail = format!("a body has at most {most} bytes, and has to arrive");
     Fault::InvalidRequest { status: StatusCode::PAYLOAD_TOO_LARGE, detail }
 }
 

@@ -1,6 +1,7 @@
 //! Refusals of the guard, of requests about users, tokens, sign-ins and channels, and about files of the management
 //! plane.
 
+use crate::laboratory::LabRefusal;
 use axum::http::StatusCode;
 use identity::{Class, IdentityError, Role};
 use notification::ChannelError;
@@ -44,6 +45,8 @@ pub(in crate::http) enum Refusal {
     Identity(IdentityError),
     /// A rule about channels and acknowledgements.
     Notification(ChannelError),
+    /// A condition of the laboratory.
+    Lab(LabRefusal),
     /// Channels cannot be read or stored.
     NotificationUnavailable {
         /// Description of the problem.
@@ -110,6 +113,9 @@ impl Refusal {
             }
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
             Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
+            Self::Lab(refusal) => {
+                (of_lab(refusal), refusal.code(), refusal.to_string(), refusal.help().map(str::to_owned))
+            }
             Self::NotificationUnavailable { reason } => {
                 let help = Some("free space in the state directory, or repair it, and restart; without STATE_DIR/management.redb users, tokens and channels begin anew".to_owned());
                 let detail = format!("channels cannot be read or stored: {reason}");
@@ -155,5 +161,16 @@ const fn of_channel(class: notification::Class) -> StatusCode {
         notification::Class::NotFound => StatusCode::NOT_FOUND,
         notification::Class::Conflict => StatusCode::CONFLICT,
         notification::Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+/// HTTP status of a condition of the laboratory.
+const fn of_lab(refusal: &LabRefusal) -> StatusCode {
+    match refusal {
+        LabRefusal::Malformed { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        LabRefusal::NoRun { .. } => StatusCode::NOT_FOUND,
+        LabRefusal::Running { .. } | LabRefusal::NoReport { .. } => StatusCode::CONFLICT,
+        LabRefusal::NoSpace { .. } => StatusCode::INSUFFICIENT_STORAGE,
+        LabRefusal::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
