@@ -67,6 +67,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["explain", "text"]),
             ("cli", &["api", "explain", "text"]),
+            ("connect", &["text"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),
             (
