@@ -66,7 +66,7 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit"],
         crates: &[
             ("api", &["explain", "text"]),
-            ("cli", &["api", "explain", "text"]),
+            ("cli", &["api", "connect", "explain", "text"]),
             ("connect", &["text"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),
@@ -74,6 +74,7 @@ const LAYERS: &[Layer] = &[
                 "daemon",
                 &[
                     "api",
+                    "connect",
                     "console_assets",
                     "control",
                     "explain",
