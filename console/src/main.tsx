@@ -1,6 +1,6 @@
 // The console of a Windlass array.
 
-import { Navigate, Route, Router } from "@solidjs/router";
+import { Navigate, Route, Router, useLocation } from "@solidjs/router";
 import { lazy } from "solid-js";
 import { render } from "solid-js/web";
 import "./style/tokens.css";
@@ -50,7 +50,7 @@ render(
       <Route path="/groups" component={Groups} />
       <Route path="/sessions" component={Sessions} />
       <Route path="/portals" component={Portals} />
-      <Route path="/connect" component={Connect} />
+      <Route path="/hosts/connect/:step?" component={Connect} />
       <Route path="/shares" component={Shares} />
       <Route path="/shares/:name/:tab?" component={Share} />
       <Route path="/space" component={Space} />
@@ -64,6 +64,8 @@ render(
       <Route path="/settings/tokens" component={Tokens} />
       <Route path="/settings/sign-ins" component={SignIns} />
       <Route path="/codes/:code?" component={Codes} />
+      {/* Where the page was before. */}
+      <Route path="/connect" component={() => <Navigate href={`/hosts/connect${useLocation().search}`} />} />
       {/* The form of both is there at any address; these are where people look for it. */}
       <Route path={["/setup", "/sign-in"]} component={() => <Navigate href="/" />} />
       <Route path="*" component={NotFound} />

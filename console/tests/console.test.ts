@@ -92,14 +92,17 @@ test("a host is made, granted and connected by the commands that the command lin
   await press("Done");
   await closed();
 
-  await page.goto(`${array.url}/connect?host=pve1&volume=db`);
+  await page.goto(`${array.url}/hosts/connect/volume?system=linux&host=pve1&volume=db`);
   await page.getByRole("button", { name: "Grant access" }).click();
   await press("Grant access");
   await closed();
   await page.getByText("granted", { exact: true }).waitFor();
-  const printed = await array.run("connect", "linux", "pve1", "db", "-o", "json");
-  const steps: { lines: string[] }[] = JSON.parse(printed.output);
-  expect(await page.locator(".commands pre").allTextContents()).toEqual(steps.map(({ lines }) => lines.join("\n")));
+  await page.goto(`${array.url}/hosts/connect/commands?system=linux&host=pve1&volume=db`);
+  await page.locator(".commands pre").first().waitFor();
+  const printed = await array.run("connect", "linux", "pve1", "--volume", "db", "-o", "json");
+  const plan: { steps: { commands: { text: string }[] }[] } = JSON.parse(printed.output);
+  const commands = plan.steps.flatMap((step) => step.commands.map(({ text }) => text));
+  expect(await page.locator(".commands pre").allTextContents()).toEqual(commands);
 });
 
 test("a volume in use is not deleted, and the refusal names who uses it", async () => {
@@ -184,7 +187,7 @@ test("a row that changes elsewhere is shown soon, and keeps the focus", async ()
 test("a grant to a group is one to its hosts, and leads to the group", async () => {
   expect((await array.run("host-group", "create", "cluster", "pve1")).status).toBe(0);
   expect((await array.run("access", "grant", "vm-77", "--group", "cluster")).status).toBe(0);
-  await page.goto(`${array.url}/connect?host=pve1&volume=vm-77`);
+  await page.goto(`${array.url}/hosts/connect/volume?system=linux&host=pve1&volume=vm-77`);
   await page.getByText("granted", { exact: true }).waitFor();
   await page.goto(`${array.url}/hosts/pve1`);
   await page.getByRole("link", { name: "vm-77" }).waitFor();
@@ -278,8 +281,12 @@ const PAGES = [
   "/groups",
   "/sessions",
   "/portals",
-  "/connect?host=pve1&volume=app",
-  "/connect?host=pve1&share=home",
+  "/hosts/connect/system",
+  "/hosts/connect/host?system=linux",
+  "/hosts/connect/volume?system=linux&host=pve1&volume=app",
+  "/hosts/connect/commands?system=linux&host=pve1&volume=app",
+  "/hosts/connect/commands?system=linux&host=pve1&share=home",
+  "/hosts/connect/watch?system=linux&host=pve1&volume=app",
   "/shares",
   "/shares/home",
   "/shares/home/access",

@@ -170,6 +170,31 @@ export function ChangeHost(props: Closing & { host: Host; onRenamed?: (name: str
   );
 }
 
+/** Makes a new CHAP secret for a host. */
+export function SetSecret(props: Closing & { host: Host }): JSX.Element {
+  const user = () => props.host.chap?.user ?? props.host.name;
+  return (
+    <ChangeDialog
+      title={`New CHAP secret for ${props.host.name}`}
+      verb="Set secret"
+      onClose={props.onClose}
+      same={{
+        what: "make a new secret",
+        windlass: windlass("host", "set", props.host.name, "--chap-user", user(), "--chap-secret", "generate"),
+        method: "PATCH",
+        path: api("hosts", props.host.name),
+        body: { chap: { user: user(), generate: true } },
+      }}
+      after={(after: Host) => new Shows(<Secret host={after} />)}
+    >
+      <p>
+        The array makes a secret for user {user()} and shows it once. Sessions stay; the next login needs the new
+        secret.
+      </p>
+    </ChangeDialog>
+  );
+}
+
 export function DeleteHost(props: Closing & { host: string; onDone?: () => void }): JSX.Element {
   return (
     <DeleteDialog

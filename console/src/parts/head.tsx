@@ -34,6 +34,8 @@ export interface Tab {
   name: string;
   path: string;
   count?: number | undefined;
+  /** Its page has parts at longer paths. */
+  parts?: boolean;
 }
 
 /** Path of a tab of a page; the summary has that of the page. */
@@ -48,6 +50,10 @@ export const tabsOf = (page: string, names: string[], counts: Partial<Record<str
     count: counts[name],
   }));
 
+/** True if a path is that of a tab. */
+const isOf = (tab: Tab, path: string): boolean =>
+  path === tab.path || (tab.parts === true && path.startsWith(`${tab.path}/`));
+
 export function Tabs(props: { label: string; tabs: Tab[] }): JSX.Element {
   const location = useLocation();
   return (
@@ -56,7 +62,7 @@ export function Tabs(props: { label: string; tabs: Tab[] }): JSX.Element {
         <For each={props.tabs}>
           {(tab) => (
             <li>
-              <a href={tab.path} aria-current={location.pathname === tab.path ? "page" : undefined}>
+              <a href={tab.path} aria-current={isOf(tab, location.pathname) ? "page" : undefined}>
                 {tab.name}
                 <Show when={tab.count !== undefined}>{` ${tab.count}`}</Show>
               </a>

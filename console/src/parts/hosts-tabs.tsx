@@ -12,7 +12,7 @@ export function HostsTabs(props: { hosts?: number | undefined; sessions?: number
         { name: "Groups", path: "/groups" },
         { name: "Sessions", path: "/sessions", count: props.sessions },
         { name: "Portals", path: "/portals" },
-        { name: "Connect", path: "/connect" },
+        { name: "Connect", path: "/hosts/connect", parts: true },
       ]}
     />
   );

@@ -26,7 +26,6 @@ export const EARLY = 4;
 /** Further paths of a place, which do not begin with its own. */
 const ALSO: Record<string, string> = {
   sessions: "hosts",
-  connect: "hosts",
   portals: "hosts",
   groups: "hosts",
   codes: "activity",

@@ -7,7 +7,7 @@ export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
   { name: "Groups", path: "/groups" },
   { name: "Sessions", path: "/sessions" },
   { name: "Portals", path: "/portals" },
-  { name: "Connect", path: "/connect" },
+  { name: "Connect", path: "/hosts/connect" },
   { name: "Trash", path: "/space/trash" },
   { name: "Schedules", path: "/snapshots/schedules" },
   { name: "Jobs", path: "/activity/jobs" },

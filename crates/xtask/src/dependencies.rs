@@ -66,13 +66,15 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit"],
         crates: &[
             ("api", &["explain", "text"]),
-            ("cli", &["api", "explain", "text"]),
+            ("cli", &["api", "connect", "explain", "text"]),
+            ("connect", &["text"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),
             (
                 "daemon",
                 &[
                     "api",
+                    "connect",
                     "console_assets",
                     "control",
                     "explain",

@@ -38,7 +38,7 @@ export function useVolumeActions(
     open: (verb, volume) => setOpen({ verb, volume }),
     of: (volume) => [
       { label: "Open", run: () => go(pagePath("volume", volume.name)) },
-      { label: "Connect a host", run: () => go(`/connect?volume=${encodeURIComponent(volume.name)}`) },
+      { label: "Connect a host", run: () => go(`/hosts/connect?volume=${encodeURIComponent(volume.name)}`) },
       action("grant", "Grant access…", volume),
       action("snapshot", "Snapshot…", volume),
       action("clone", "Clone…", volume),

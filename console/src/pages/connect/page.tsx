@@ -1,193 +1,164 @@
-// Connect: a host, a volume or share, and the commands that an administrator enters on the host.
+// Connect: five steps from a system to a host that uses a volume or share, each with an address of its own. What was chosen
+// is in the address, and comes back with the page.
 
-import { useSearchParams } from "@solidjs/router";
-import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
-import { GrantAccess } from "../../actions/access";
-import { CreateHost } from "../../actions/host";
-import { GrantShare } from "../../actions/share";
-import { CreateVolume } from "../../actions/volume/create";
-import { mayUse } from "../../api/grants";
+import { useNavigate, useParams, useSearchParams } from "@solidjs/router";
+import { createEffect, createSignal, For, type JSX, Match, Show, Switch } from "solid-js";
 import { useList } from "../../api/list";
-import { api, withQuery } from "../../api/paths";
+import { withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
-import type { Host, HostGroup, Portal, Session, Share, Volume } from "../../api/schema";
-import { shareSteps, volumeSteps } from "../../connect/steps";
-import { Act } from "../../parts/act";
-import { ChoiceField } from "../../parts/form";
+import type { ConnectPlan, ConnectSystem, Host } from "../../api/schema";
+import { TextField } from "../../parts/form";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { windlass } from "../../parts/shell-lines";
-import { Steps } from "./steps";
-
-const NEW = "new:";
-
-/** Names to choose from, with the present one. */
-const choices = (items: { name: string }[] | undefined, present: { name: string } | undefined): string[] => [
-  ...new Set([...(items ?? []), ...(present === undefined ? [] : [present])].map(({ name }) => name)),
-];
+import { Shown } from "../../parts/state";
+import { ContentStep, HostStep } from "./choose";
+import { Commands } from "./commands";
+import { type Choice, choiceOf, connectPath, remember, remembered, STEPS, type StepName } from "./steps";
+import { Watch } from "./watch";
 
 export default function Connect(): JSX.Element {
-  const [search, setSearch] = useSearchParams<{ host?: string; volume?: string; share?: string }>();
-  const [open, setOpen] = createSignal<"host" | "volume" | "grant">();
-  const close = () => setOpen(undefined);
-  const hosts = useList<Host>(() => "/api/v1/hosts");
-  const volumes = useList<Volume>(() => "/api/v1/volumes");
-  const shares = useList<Share>(() => "/api/v1/shares");
-  const groups = useList<HostGroup>(() => "/api/v1/host-groups");
-  const portals = useList<Portal>(() => "/api/v1/portals", false);
-  const sessions = useList<Session>(
-    () => (search.host ? withQuery("/api/v1/sessions", { host: search.host }) : undefined),
-    true,
-    2000,
-  );
-  // The lists may end before what the address names.
-  const host = useQuery<Host>(() => (search.host ? api("hosts", search.host) : undefined)).data;
-  const volume = useQuery<Volume>(() => (search.volume ? api("volumes", search.volume) : undefined)).data;
-  const share = useQuery<Share>(() => (search.share ? api("shares", search.share) : undefined)).data;
-  const chosen = () =>
-    search.share === undefined
-      ? search.volume === undefined
-        ? ""
-        : `volume:${search.volume}`
-      : `share:${search.share}`;
-  const granted = () => {
-    const content = share() ?? volume();
-    const of = host();
-    return content !== undefined && of !== undefined && mayUse(content, of, groups.data() ?? []);
+  const parameters = useParams<{ step?: string }>();
+  const [search, setSearch] = useSearchParams();
+  const navigate = useNavigate();
+  /** Secret that the array made for a host just now; it is nowhere else. */
+  const [secret, setSecret] = createSignal<{ host: string; text: string }>();
+  const choice = () => choiceOf(search);
+  const step = (): StepName =>
+    STEPS.find(({ id }) => id === parameters.step)?.id ?? STEPS.find(({ done }) => !done(choice()))?.id ?? "commands";
+  createEffect(() => {
+    const present = choice();
+    const kept = remembered();
+    if (Object.keys(present).length > 0) remember(present);
+    else if (Object.keys(kept).length > 0) setSearch({ ...kept }, { replace: true });
+  });
+  const choose = (more: Choice, next?: StepName) => {
+    const all = { ...choice(), ...more };
+    remember(all);
+    if (next === undefined) setSearch({ ...all }, { replace: true });
+    else navigate(connectPath(next, all));
   };
-  const choose = (value: string) => {
-    if (value === NEW) setOpen("volume");
-    else if (value.startsWith("share:")) setSearch({ share: value.slice(6), volume: undefined });
-    else setSearch({ volume: value.slice(7) || undefined, share: undefined });
+  const systems = useList<ConnectSystem>(() => "/api/v1/connect/systems", false);
+  const plan = useQuery<ConnectPlan>(() => {
+    const { system, host, volume, share, adapter } = choice();
+    if (system === undefined || host === undefined || (volume ?? share) === undefined) return undefined;
+    return withQuery("/api/v1/connect/plan", { system, host, volume, share, adapter });
+  });
+  const known = (host: Host) => {
+    const made = host.generated?.chap_secret;
+    if (made != null) setSecret({ host: host.name, text: made });
+    choose({ host: host.name }, "volume");
   };
-  const what = () => volume()?.name ?? share()?.name;
+  const content = () =>
+    choice().share === undefined ? ["--volume", choice().volume ?? "VOLUME"] : ["--share", choice().share];
   return (
     <>
       <Head
         title="Connect"
-        about="The commands with which a Linux host uses a volume or share"
+        about="What to enter on a host so that it uses a volume or share, and how far it is"
         same={[
           {
             what: "print the commands",
-            windlass: windlass("connect", "linux", search.host ?? "HOST", what() ?? "NAME"),
-            path: "/api/v1/portals",
+            windlass: windlass("connect", choice().system ?? "SYSTEM", choice().host ?? "HOST", ...content()),
+            path: withQuery("/api/v1/connect/plan", { ...choice() }),
+          },
+          {
+            what: "follow the host",
+            windlass: windlass(
+              "connect",
+              choice().system ?? "SYSTEM",
+              choice().host ?? "HOST",
+              ...content(),
+              "--watch",
+            ),
+            path: withQuery("/api/v1/connect/state", { host: choice().host, volume: choice().volume }),
           },
         ]}
       />
       <HostsTabs />
-      <div class="connect">
-        <section class="choices">
-          <ChoiceField
-            label="1. Host"
-            name="host"
-            value={search.host ?? ""}
-            onInput={(value) => (value === NEW ? setOpen("host") : setSearch({ host: value || undefined }))}
-            options={[
-              { value: "", label: "choose" },
-              ...choices(hosts.data(), host()).map((name) => ({ value: name, label: name })),
-              { value: NEW, label: "a new host …" },
-            ]}
-          />
-          <ChoiceField
-            label="2. Volume or share"
-            name="content"
-            value={chosen()}
-            onInput={choose}
-            options={[
-              { value: "", label: "choose" },
-              ...choices(volumes.data(), volume()).map((name) => ({ value: `volume:${name}`, label: name })),
-              ...choices(shares.data(), share()).map((name) => ({ value: `share:${name}`, label: `${name} (share)` })),
-              { value: NEW, label: "a new volume …" },
-            ]}
-          />
-          <Show when={hosts.more() || volumes.more() || shares.more()}>
-            <p class="note">Not all are listed; each has Connect on its own page.</p>
-          </Show>
-          <Show when={host() !== undefined && what() !== undefined}>
-            <p class="field-label">3. Access</p>
-            <Show
-              when={granted()}
-              fallback={
-                <p>
-                  {search.host} may not use {what()} yet.{" "}
-                  <Act class="primary" onClick={() => setOpen("grant")}>
-                    Grant access
-                  </Act>
-                </p>
-              }
-            >
-              <p>
-                <span class="tag good">granted</span>
-              </p>
-            </Show>
-            <p class="field-label">4. Watch</p>
-            <Watch
-              host={search.host ?? ""}
-              sessions={sessions.data() ?? []}
-              portals={portals.data() ?? []}
-              share={share() !== undefined}
-            />
-          </Show>
-        </section>
-        <section>
-          <Show
-            when={host()}
-            fallback={<p class="soft">Choose a host and what it should use; the commands appear here.</p>}
-          >
-            {(of) => (
-              <Switch fallback={<p class="soft">Choose a volume or share.</p>}>
-                <Match when={volume()}>{(on) => <Steps steps={volumeSteps(on(), of(), portals.data() ?? [])} />}</Match>
-                <Match when={share()}>
-                  {(on) => (
-                    <Show
-                      when={on().portals?.[0]}
-                      fallback={<p class="note">This array serves no files: start it with --nfs.</p>}
-                    >
-                      {(server) => <Steps steps={shareSteps(on(), of(), server())} />}
-                    </Show>
-                  )}
-                </Match>
-              </Switch>
+      <nav aria-label="Steps">
+        <ol class="connect-steps">
+          <For each={STEPS}>
+            {({ id, title, chosen }) => (
+              <li>
+                <a href={connectPath(id, choice())} aria-current={step() === id ? "step" : undefined}>
+                  {title}
+                  <Show when={chosen(choice())}>{(text) => <span class="soft"> {text()}</span>}</Show>
+                </a>
+              </li>
             )}
+          </For>
+        </ol>
+      </nav>
+      <Switch>
+        <Match when={step() === "system"}>
+          <h2>System of the host</h2>
+          <Shown of={systems}>
+            {(items) => (
+              <ul class="choices-list">
+                <For each={items()}>
+                  {(item) => (
+                    <li>
+                      <button
+                        type="button"
+                        aria-pressed={choice().system === item.system}
+                        onClick={() =>
+                          choose(
+                            { system: item.system, ...(item.shares ? {} : { share: undefined }) },
+                            choice().host === undefined ? "host" : "commands",
+                          )
+                        }
+                      >
+                        {item.title}
+                      </button>{" "}
+                      <span class="soft small">{item.versions}</span>
+                    </li>
+                  )}
+                </For>
+              </ul>
+            )}
+          </Shown>
+        </Match>
+        <Match when={step() === "host"}>
+          <HostStep host={choice().host} onChoose={known} />
+        </Match>
+        <Match when={step() === "volume"}>
+          <ContentStep
+            choice={choice()}
+            shares={systems.data()?.find(({ system }) => system === choice().system)?.shares ?? false}
+            onChoose={choose}
+          />
+        </Match>
+        <Match when={step() === "commands"}>
+          <Show
+            when={STEPS.slice(0, 3).every(({ done }) => done(choice()))}
+            fallback={<p class="soft">Choose a system, a host and a volume first; the commands appear here.</p>}
+          >
+            <Show when={choice().system === "esxi"}>
+              <TextField
+                label="iSCSI adapter of the host"
+                name="adapter"
+                value={choice().adapter ?? ""}
+                onInput={(adapter) => choose({ adapter: adapter || undefined })}
+                hint="such as vmhba64; the first step shows it"
+              />
+            </Show>
+            <Shown of={plan}>
+              {(data) => (
+                <Commands plan={data()} secret={secret()?.host === choice().host ? secret()?.text : undefined} />
+              )}
+            </Shown>
+            <p>
+              <a class="button primary" href={connectPath("watch", choice())}>
+                Watch the host
+              </a>
+            </p>
           </Show>
-        </section>
-      </div>
-      <Show when={open() === "host"}>
-        <CreateHost onClose={close} onDone={(made) => setSearch({ host: made.name })} />
-      </Show>
-      <Show when={open() === "volume"}>
-        <CreateVolume onClose={close} onDone={(made) => setSearch({ volume: made.name, share: undefined })} />
-      </Show>
-      <Show when={open() === "grant" && volume()}>
-        {(on) => <GrantAccess volumes={[on().name]} host={search.host} onClose={close} />}
-      </Show>
-      <Show when={open() === "grant" && share()}>
-        {(on) => <GrantShare share={on().name} host={search.host} onClose={close} />}
-      </Show>
+        </Match>
+        <Match when={step() === "watch"}>
+          <Watch choice={choice()} plan={plan.data()} />
+        </Match>
+      </Switch>
     </>
-  );
-}
-
-/** Sessions of the host, with their portals. */
-function Watch(props: { host: string; sessions: Session[]; portals: Portal[]; share: boolean }): JSX.Element {
-  const own = () => props.sessions.filter((session) => session.host === props.host);
-  const missing = () => props.portals.filter(({ listen }) => !own().some((session) => session.portal === listen));
-  return (
-    <Show
-      when={!props.share}
-      fallback={<p class="soft">The array's NFS clients are listed on the page of the share.</p>}
-    >
-      <Show when={own().length > 0} fallback={<p role="status">Waiting: {props.host} is not logged in.</p>}>
-        <p role="status">
-          <span class="tag good">logged in</span> with {own().length} {own().length === 1 ? "session" : "sessions"}
-          <Show when={missing().length > 0 && props.portals.length > 1}>
-            ; not at{" "}
-            {missing()
-              .map(({ advertised }) => advertised)
-              .join(", ")}
-          </Show>
-        </p>
-      </Show>
-    </Show>
   );
 }

@@ -67,7 +67,7 @@ export default function HostPage(): JSX.Element {
         about="host"
         same={[{ what: "show this host", windlass: windlass("host", "show", name()), path: api("hosts", name()) }]}
       >
-        <a class="button" href={`/connect?host=${encodeURIComponent(name())}`}>
+        <a class="button" href={`/hosts/connect?host=${encodeURIComponent(name())}`}>
           Connect
         </a>
         <Show when={query.data()}>

@@ -1,7 +1,7 @@
 // Hosts: the machines that use the array.
 
 import { createMemo, createSignal, type JSX, Show } from "solid-js";
-import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
+import { ChangeHost, CreateHost, DeleteHost, SetSecret } from "../../actions/host";
 import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
 import type { Host, Session } from "../../api/schema";
@@ -9,12 +9,14 @@ import { HostsTabs } from "../../parts/hosts-tabs";
 import { ListPage } from "../../parts/list-page";
 import { Ago, Bytes } from "../../parts/numbers";
 import type { Column } from "../../parts/table";
-import { Unknown } from "./unknown";
+import { Knocked } from "./knocked";
 
 export default function Hosts(): JSX.Element {
   const hosts = useList<Host>(() => "/api/v1/hosts");
   const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
-  const [open, setOpen] = createSignal<{ verb: "create"; iqn?: string } | { verb: "change" | "delete"; host: Host }>();
+  const [open, setOpen] = createSignal<
+    { verb: "create"; iqn?: string } | { verb: "change" | "delete" | "secret"; host: Host }
+  >();
   const close = () => setOpen(undefined);
   const of = createMemo(() => Map.groupBy(sessions.data() ?? [], (session) => session.host ?? ""));
   const paths = (host: Host) => new Set((of().get(host.name) ?? []).map(({ portal }) => portal)).size;
@@ -100,14 +102,21 @@ export default function Hosts(): JSX.Element {
       ]}
       add={{ label: "New host", run: () => setOpen({ verb: "create" }) }}
       buttons={
-        <a class="button" href="/connect">
+        <a class="button" href="/hosts/connect">
           Connect
         </a>
       }
       above={
         <>
           <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
-          <Unknown sessions={sessions.data() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
+          <Knocked
+            sessions={sessions.data() ?? []}
+            onMake={(iqn) => setOpen({ verb: "create", iqn })}
+            onSecret={(name) => {
+              const host = hosts.data()?.find((each) => each.name === name);
+              if (host !== undefined) setOpen({ verb: "secret", host });
+            }}
+          />
         </>
       }
       of={hosts}
@@ -121,6 +130,9 @@ export default function Hosts(): JSX.Element {
       id={({ name }) => name}
       actions={(host) => [
         { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", host }) },
+        ...(host.chap == null
+          ? []
+          : [{ label: "Set secret…", needs: "operator" as const, run: () => setOpen({ verb: "secret", host }) }]),
         { label: "Delete…", needs: "operator", danger: true, run: () => setOpen({ verb: "delete", host }) },
       ]}
     >
@@ -130,6 +142,8 @@ export default function Hosts(): JSX.Element {
             <CreateHost iqn={present.iqn} onClose={close} />
           ) : present.verb === "change" ? (
             <ChangeHost host={present.host} onClose={close} />
+          ) : present.verb === "secret" ? (
+            <SetSecret host={present.host} onClose={close} />
           ) : (
             <DeleteHost host={present.host.name} onClose={close} />
           )

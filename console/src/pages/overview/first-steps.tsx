@@ -29,7 +29,7 @@ export default function FirstSteps(props: { status: Status }): JSX.Element {
         <li>
           <strong>Connect it.</strong> Grant the volume to the host, and enter the printed commands there.
           <p>
-            <a class="button" href="/connect">
+            <a class="button" href="/hosts/connect">
               Connect
             </a>
           </p>

@@ -30,7 +30,7 @@ export default function Sessions(): JSX.Element {
             fallback={
               <Empty
                 action={
-                  <a class="button" href="/connect">
+                  <a class="button" href="/hosts/connect">
                     Connect a host
                   </a>
                 }

@@ -50,7 +50,7 @@ export default function SharePage(): JSX.Element {
         <Show when={query.data()}>
           {(share) => (
             <>
-              <a class="button" href={`/connect?share=${encodeURIComponent(name())}`}>
+              <a class="button" href={`/hosts/connect?system=linux&share=${encodeURIComponent(name())}`}>
                 Connect
               </a>
               <Act first onClick={() => setOpen({ verb: "snapshot", share: share() })}>

@@ -69,7 +69,7 @@ export default function VolumePage(): JSX.Element {
         <Show when={query.data()}>
           {(volume) => (
             <>
-              <a class="button" href={`/connect?volume=${encodeURIComponent(volume().name)}`}>
+              <a class="button" href={`/hosts/connect?volume=${encodeURIComponent(volume().name)}`}>
                 Connect
               </a>
               <Act first onClick={() => actions.open("snapshot", volume())}>

@@ -8,7 +8,7 @@ use crate::directory::Directory;
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, LoginAttempt, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
@@ -52,6 +52,8 @@ pub trait Facts {
     fn refusals(&self) -> Vec<LogEntry>;
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> &[SessionInfo];
+    /// Last login attempts, oldest first.
+    fn logins(&self) -> Vec<Arc<LoginAttempt>>;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
     /// Jobs, oldest first.

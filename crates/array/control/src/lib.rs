@@ -19,6 +19,7 @@
 mod access;
 mod catalog;
 mod condition;
+mod connect;
 mod control;
 mod difference;
 mod directory;
@@ -35,6 +36,7 @@ mod hosts;
 mod jobs;
 mod live;
 mod live_files;
+mod logins;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod mirror;
@@ -70,6 +72,7 @@ mod volumes;
 
 pub use access::*;
 pub use condition::{Class, Noun, Space, User, UserKind};
+pub use connect::*;
 pub use control::{ArrayOptions, Control, Loaded};
 pub use difference::Difference;
 pub use directory::{ConfiguredPorts, Directory, Edit, LogicalUnit, Nexus, SharedDirectory};
@@ -84,14 +87,16 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ClientOffloadRow, ConnectionCounters, Level, Live, NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo,
-    NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
-    ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Knock, Level, Live, LoginAttempt, LoginAttempts, LoginOutcome,
+    NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, PrimitiveSeen,
+    RefusedLogins, Registration, Reservations, SessionInfo, SessionSeen, ShareRollbackError, UnitFacts, UnitSeen,
+    VolumeCounters,
 };
 pub use live_files::{
     CapturedFile, FileAttributes, FileCall, FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, FileSpace, LiveFiles,
 };
+pub use logins::*;
 pub use mirror::{Known, Mirror, News, RecordChange};
 pub use naa::Naa;
 pub use nfs_clients::*;

@@ -3,9 +3,13 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
+mod logins;
 mod nfs;
+mod seen;
 
+pub use logins::{Knock, LoginAttempt, LoginAttempts, LoginOutcome};
 pub use nfs::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
+pub use seen::{PrimitiveSeen, SessionSeen, UnitSeen};
 
 use crate::directory::Directory;
 use crate::live_files::LiveFiles;
@@ -15,6 +19,7 @@ use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use unit::{IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
@@ -45,7 +50,7 @@ pub trait Live {
     fn drop_session(&self, id: u64) -> bool;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> Vec<Portal>;
-    /// Sessions that began, ended (`None`) or received commands since the last call.
+    /// Sessions that began, ended (`None`), received commands or completed one of offload since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
     /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part. `None` if NFS is not served.
     fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>>;
@@ -75,6 +80,10 @@ pub trait Live {
     fn connections(&self) -> ConnectionCounters;
     /// Refused logins since this last returned some.
     fn take_refused_logins(&self) -> Option<RefusedLogins>;
+    /// Last login attempts, oldest first.
+    fn logins(&self) -> Vec<Arc<LoginAttempt>>;
+    /// Last login attempts, oldest first, if there is one since this last returned some.
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>>;
     /// SCSI commands received in the open sessions: a number that changes while hosts are active.
     /// Called often.
     fn commands(&self) -> u64;
@@ -253,6 +262,8 @@ pub struct SessionInfo {
     pub read_bytes: u64,
     /// Data-Out bytes received.
     pub written_bytes: u64,
+    /// What the host has looked at and used.
+    pub seen: SessionSeen,
 }
 
 /// Counters of connections to the portals.

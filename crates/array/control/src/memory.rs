@@ -5,8 +5,9 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ClientOffloadRow, ConnectionCounters, Live, NfsClientInfo, NfsGrace, NfsLockInfo, NfsPart, NfsPosition,
-    OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Live, LoginAttempt, LoginAttempts, NfsClientInfo, NfsGrace,
+    NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo,
+    ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use crate::live_files::LiveFiles;
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use unit::LogEntry;
@@ -512,6 +514,8 @@ pub struct MemoryLive {
     pub busy: Cell<bool>,
     commands: Cell<u64>,
     told_sessions: RefCell<BTreeMap<u64, SessionInfo>>,
+    /// Login attempts to report.
+    pub logins: RefCell<LoginAttempts>,
     /// Result of the next [`Live::take_refused_logins`].
     pub refused_logins: RefCell<Option<RefusedLogins>>,
     /// Rolled back shares, with their snapshots.
@@ -636,6 +640,14 @@ impl Live for MemoryLive {
 
     fn connections(&self) -> ConnectionCounters {
         self.connections.get()
+    }
+
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        self.logins.borrow().all()
+    }
+
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>> {
+        self.logins.borrow_mut().take_changed()
     }
 
     fn take_refused_logins(&self) -> Option<RefusedLogins> {

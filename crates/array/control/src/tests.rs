@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod access;
+mod connect;
 mod effect;
 mod events;
 mod exports;
@@ -137,6 +138,7 @@ impl Array {
             commands: 3,
             read_bytes: 4096,
             written_bytes: 512,
+            seen: SessionSeen::default(),
         });
     }
 }

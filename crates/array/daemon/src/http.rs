@@ -11,6 +11,7 @@ mod audit;
 mod backlog;
 mod channels;
 mod codes;
+mod connect;
 pub(crate) mod connections;
 mod console;
 mod convert;
@@ -100,6 +101,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(portals::routes())
         .merge(reservations::routes())
         .merge(sessions::routes())
+        .merge(connect::routes())
         .merge(nfs::routes())
         .merge(jobs::routes())
         .merge(lab::routes())

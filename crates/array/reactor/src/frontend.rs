@@ -5,8 +5,9 @@
 //! reactor's thread today. The trait lends no state of the engine, so that a frontend may later
 //! drive its connections on other threads and answer through messages.
 
-use control::{Change, ConnectionCounters, Directory, RefusedLogins, Registration, SessionInfo};
+use control::{Change, ConnectionCounters, Directory, LoginAttempt, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
+use std::sync::Arc;
 use unit::{Adapter, ClientId};
 
 /// Protocol through which hosts reach the array's volumes.
@@ -18,7 +19,7 @@ pub(crate) trait Frontend: Adapter {
     fn publish(&self, change: &Change, directory: &Directory);
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> Vec<SessionInfo>;
-    /// Sessions that began, ended (`None`) or received commands since the last call.
+    /// Sessions that began, ended (`None`), received commands or completed one of offload since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
     /// Requests that a session and its connections be dropped, and returns before they are. False if
     /// no session has that number; numbers are unique over all frontends.
@@ -27,6 +28,10 @@ pub(crate) trait Frontend: Adapter {
     fn connections(&self) -> ConnectionCounters;
     /// Refused logins since this last returned some.
     fn take_refused_logins(&self) -> Option<RefusedLogins>;
+    /// Last login attempts, oldest first.
+    fn logins(&self) -> Vec<Arc<LoginAttempt>>;
+    /// Last login attempts, oldest first, if there is one since this last returned some.
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>>;
     /// Number of commands received in the open sessions.
     fn commands(&self) -> u64;
     /// Names a client of this protocol that has reserved a whole unit. The key is 0.

@@ -18,6 +18,7 @@ use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{Nexus, NexusInfo, NexusTable};
 use crate::nexus_id::NexusId;
+use crate::observed::Observed;
 use crate::tokens::Tokens;
 use access::AccessTable;
 use background::Background;
@@ -222,6 +223,21 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub fn nexus_of(&self, client: ClientId) -> Option<NexusInfo> {
         let nexuses = self.nexuses.borrow().all();
         nexuses.iter().find(|nexus| nexus.id.client() == client).map(|nexus| nexus.info())
+    }
+
+    /// What the host of a nexus has looked at and used. Empty if the nexus is not attached.
+    pub fn observed(&self, nexus: NexusId) -> Observed {
+        self.nexuses.borrow().get(nexus).map(|nexus| nexus.observed()).unwrap_or_default()
+    }
+
+    /// Number of observations of a nexus, [`Observed::changes`]; 0 if it is not attached.
+    pub fn observations_made(&self, nexus: NexusId) -> u64 {
+        self.nexuses.borrow().get(nexus).map_or(0, |nexus| nexus.observations.made())
+    }
+
+    /// Nanoseconds since a fixed instant: the clock of [`Observed`].
+    pub fn monotonic_ns(&self) -> u64 {
+        self.now_ns()
     }
 
     /// All attached nexuses.

@@ -262,13 +262,25 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let latency_ns = self.now_ns().saturating_sub(started_ns);
         if let (Ok(_), Some(io)) = (result, command.io) {
             at.path.unit().statistics.record_latency(io, latency_ns);
+            at.nexus.observations.transferred(&at.path.seen, io, started_ns.saturating_add(latency_ns));
         }
         let Some(primitive) = command.offload else { return };
         let origin = Origin { primitive, command, nexus: &at.nexus, latency_ns };
+        let now_ns = started_ns.saturating_add(latency_ns);
         match result {
-            Ok(reply) => self.account_success(&origin, at.path.unit(), reply),
+            Ok(reply) => {
+                at.nexus.observations.used(&at.path.seen, primitive, None, now_ns);
+                self.account_success(&origin, at.path.unit(), reply);
+            }
             Err((Fault::UnitAttention(_), _)) => {}
-            Err((fault, _)) => self.account_failure(&origin, at.path.unit(), fault),
+            Err((fault, _)) => {
+                let reason = refusal::reason(fault);
+                if reason.is_none() || reason.is_some_and(|reason| reason.ending() == Ending::Refused) {
+                    // A miscompare has no reason: the primitive works.
+                    at.nexus.observations.used(&at.path.seen, primitive, reason, now_ns);
+                }
+                self.account_failure(&origin, at.path.unit(), fault);
+            }
         }
     }
 

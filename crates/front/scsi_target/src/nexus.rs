@@ -4,6 +4,7 @@
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
 use crate::nexus_id::NexusId;
+use crate::observed::{Observations, Observed, SeenHere, UnitSeen};
 use crate::sense::Fault;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::{Cell, RefCell};
@@ -31,6 +32,8 @@ pub(crate) struct ItlNexus<D> {
     pub lun: LogicalUnitNumber,
     pub logical_unit: Rc<LogicalUnit<D>>,
     attentions: RefCell<VecDeque<AdditionalSense>>,
+    /// What the host has looked at and used here.
+    pub seen: SeenHere,
 }
 
 impl<D> ItlNexus<D> {
@@ -40,7 +43,7 @@ impl<D> ItlNexus<D> {
         logical_unit: Rc<LogicalUnit<D>>,
         attentions: VecDeque<AdditionalSense>,
     ) -> Self {
-        Self { lun, logical_unit, attentions: RefCell::new(attentions) }
+        Self { lun, logical_unit, attentions: RefCell::new(attentions), seen: SeenHere::default() }
     }
 
     /// State of the volume, shared with other protocols.
@@ -110,6 +113,7 @@ pub(crate) struct Nexus<D> {
     access_state: Cell<AccessState>,
     /// The session carries QUERY TASK and the other functions of RFC 7144.
     query_functions: Cell<bool>,
+    pub observations: Observations,
 }
 
 impl<D> Nexus<D> {
@@ -183,6 +187,13 @@ impl<D> Nexus<D> {
         Ok(())
     }
 
+    /// What the host has looked at and used.
+    pub fn observed(&self) -> Observed {
+        let unit =
+            |path: &Rc<ItlNexus<D>>| UnitSeen { volume: path.unit().volume(), lun: path.lun.0, seen: path.seen.all() };
+        self.observations.all(|| self.view.borrow().iter().map(unit).collect())
+    }
+
     pub fn info(&self) -> NexusInfo {
         NexusInfo {
             id: self.id,
@@ -232,6 +243,7 @@ impl<D> NexusTable<D> {
                 registrant,
                 access_state: Cell::default(),
                 query_functions: Cell::new(false),
+                observations: Observations::default(),
             })
         };
         if let Some((generation, place)) = self.slots.get_mut(index) {

@@ -12,6 +12,7 @@ mod garbage;
 mod log_sense;
 mod media;
 mod mode;
+mod observed;
 mod order;
 mod persistent_reservations;
 mod port_groups;

@@ -11,7 +11,8 @@ use clap::Parser;
 use cli::{Console, Globals, Noun};
 use control::memory::MemoryNfs;
 use control::{
-    Ending, LatencyHistogram, LogEntry, OffloadCounters, OffloadRow, Primitive, Reason, SessionInfo, VolumeId,
+    Ending, LatencyHistogram, LogEntry, OffloadCounters, OffloadRow, Primitive, Reason, SessionInfo, SessionSeen,
+    VolumeId,
 };
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
@@ -120,6 +121,7 @@ fn session() -> SessionInfo {
         commands: 1204,
         read_bytes: 3 << 20,
         written_bytes: 512,
+        seen: SessionSeen::default(),
     }
 }
 

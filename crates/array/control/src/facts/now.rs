@@ -6,7 +6,7 @@ use crate::directory::Directory;
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, LoginAttempt, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::ring::Samples;
 use crate::scrape::totals::Totals;
 use jiff::Timestamp;
@@ -98,6 +98,10 @@ impl Facts for Now<'_> {
 
     fn sessions(&self) -> &[SessionInfo] {
         self.sessions.get_or_init(|| self.control.live().sessions())
+    }
+
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        self.control.live().logins()
     }
 
     fn connections(&self) -> ConnectionCounters {

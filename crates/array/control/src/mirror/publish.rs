@@ -5,7 +5,7 @@ use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use super::publisher::Waiting;
-use super::view::{Count, Delta, View};
+use super::view::{Arrivals, Count, Delta, View};
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::environment::yield_now;
@@ -63,7 +63,7 @@ impl Control {
             deleted_offload: self.live().deleted_offload(),
             deleted_totals: Totals::default(),
             sessions: self.live().sessions(),
-            connections: self.live().connections(),
+            arrivals: Arrivals { logins: self.live().logins(), connections: self.live().connections() },
             refusals: VecDeque::new(),
             attention: Attention::default(),
             events: EventLog::default(),
@@ -167,6 +167,7 @@ impl Control {
         let mut deltas = vec![Delta::At(self.environment().now(), self.catalog().changes())];
         let sessions = self.live().take_changed_sessions();
         deltas.extend(sessions.into_iter().map(|(id, session)| Delta::Session(id, session)));
+        deltas.extend(self.live().take_changed_logins().map(Delta::Logins));
         let connections = self.live().connections();
         if publisher.connections.replace(Some(connections)) != Some(connections) {
             deltas.push(Delta::Connections(connections));

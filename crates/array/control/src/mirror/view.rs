@@ -8,7 +8,7 @@ use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::facts::{Facts, PoolFacts};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, LoginAttempt, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::recorder::Recorder;
 use crate::samples::ring::Samples;
 use crate::scrape::totals::Totals;
@@ -35,6 +35,7 @@ pub(super) enum Delta {
     Unit(ObjectId, Box<UnitFacts>),
     DeletedOffload(Vec<OffloadRow>),
     Session(u64, Option<SessionInfo>),
+    Logins(Vec<Arc<LoginAttempt>>),
     Connections(ConnectionCounters),
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
@@ -49,6 +50,14 @@ pub(super) struct Count {
     pub bytes: Option<u64>,
     /// [`pool::Catalog::changes`] at the start of the count.
     pub changes: Revision,
+}
+
+/// How hosts arrive.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    /// Last login attempts, oldest first.
+    pub logins: Vec<Arc<LoginAttempt>>,
+    pub connections: ConnectionCounters,
 }
 
 /// Copy of the facts.
@@ -71,7 +80,7 @@ pub(super) struct View {
     pub deleted_totals: Totals,
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
-    pub connections: ConnectionCounters,
+    pub arrivals: Arrivals,
     pub refusals: VecDeque<LogEntry>,
     pub attention: Attention,
     pub events: EventLog,
@@ -121,7 +130,8 @@ impl View {
                 }
             }
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
-            Delta::Connections(connections) => self.connections = connections,
+            Delta::Logins(logins) => self.arrivals.logins = logins,
+            Delta::Connections(connections) => self.arrivals.connections = connections,
             Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
             Delta::Job(id, job) => self.attention.set_job(id, job.map(|job| *job)),
             Delta::Alerts(alerts) => self.attention.set_alerts(alerts),
@@ -230,8 +240,12 @@ impl Facts for View {
         &self.sessions
     }
 
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        self.arrivals.logins.clone()
+    }
+
     fn connections(&self) -> ConnectionCounters {
-        self.connections
+        self.arrivals.connections
     }
 
     fn jobs(&self) -> Vec<JobView> {

@@ -1,5 +1,6 @@
 //! Conversion of `control`'s views to types of `api`.
 
+mod connect;
 mod effect;
 mod files;
 mod history;
@@ -13,11 +14,12 @@ mod volumes;
 use crate::severity::severity;
 use api::{
     Access, AccessState, Acknowledgement, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast,
-    ForecastSlope, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, NoticeState,
-    OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType,
-    Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Squash, StateOrigin, Status,
-    Told, Warning,
+    ForecastSlope, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, LoginOutcome,
+    NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, PrimitiveStatus, ReclaimReport,
+    Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session,
+    Severity, Squash, StateOrigin, Status, Told, Warning,
 };
+pub(super) use connect::{connect_state, login, plan};
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, ForecastView, HostView, JobReport, JobView, PoolView,
     PortGroupView, PortalView, Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
@@ -82,6 +84,13 @@ same! {
     enum squash: control::Squash => Squash { None, Root, All }
     pub(super) enum wanted_squash: Squash => control::Squash { None, Root, All }
     pub(super) enum health: control::Health => Health { Healthy, Degraded, Failed }
+    enum login_outcome: control::LoginOutcome => LoginOutcome {
+        Ok, UnknownInitiator, ChapFailed, NotGranted, Full, Redirected, UnknownTarget, Protocol
+    }
+    pub(super) enum wanted_login_outcome: LoginOutcome => control::LoginOutcome {
+        Ok, UnknownInitiator, ChapFailed, NotGranted, Full, Redirected, UnknownTarget, Protocol
+    }
+    enum primitive_status: control::PrimitiveStanding => PrimitiveStatus { Supported, NotSupported, Unknown }
     enum offload_ending: control::Ending => OffloadEnding { Refused, Failed, Ineffective }
     pub(super) enum wanted_ending: OffloadEnding => control::Ending { Refused, Failed, Ineffective }
     enum pool_state: control::PoolState => PoolState { Healthy, LowSpace, Damaged, Full, BelowFull, Stopped }

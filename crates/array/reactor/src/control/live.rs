@@ -9,8 +9,8 @@ use super::super::nfs::rollback::roll_back;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, NfsClientInfo, NfsGrace, NfsLockInfo,
-    NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
+    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, LoginAttempt, NfsClientInfo, NfsGrace,
+    NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
     ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
@@ -21,6 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use unit::reservations::RegistrationInfo;
 use unit::{LogEntry, VolumeOffload};
 
@@ -255,6 +256,14 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     fn connections(&self) -> ConnectionCounters {
         let counters = self.frontends.iter().map(|frontend| frontend.connections());
         counters.reduce(add_connections).unwrap_or_default()
+    }
+
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        self.frontends.iter().flat_map(|frontend| frontend.logins()).collect()
+    }
+
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>> {
+        self.frontends.iter().find_map(|frontend| frontend.take_changed_logins())
     }
 
     fn take_refused_logins(&self) -> Option<RefusedLogins> {

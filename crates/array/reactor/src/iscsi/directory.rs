@@ -8,7 +8,7 @@ use iscsi::connection::{Admission, Arrival, Authentication, Directory, Refusal, 
 use iscsi::pdu::LoginStatus;
 use media::Media;
 use scsi_target::{LogicalUnitNumber, NexusId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -23,6 +23,8 @@ pub(crate) struct PortalDirectory<M: Media + 'static> {
     pub nexus: Option<NexusId>,
     /// Initiator name of the last login attempt.
     pub claimed: ClaimedName,
+    /// True if the last login attempt is for a discovery session.
+    pub discovery: Cell<bool>,
 }
 
 /// Initiator name that a login has given, for the log. It proves nothing.
@@ -76,6 +78,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
         self.claimed.set(initiator_name);
+        self.discovery.set(target_name.is_none());
         let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         let port = self.iscsi.reactor.port_identifier(self.portal);

@@ -8,13 +8,30 @@ use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::nexus_side::NexusSide;
 use super::nexus_tasks::NexusTasks;
 use super::registry::{MAX_SESSIONS, Member, Order};
+use control::{Knock, LoginOutcome};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
 use iscsi::pdu::LoginStatus;
 use media::Media;
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+
+/// Reason for an initiator that the array does not know.
+const UNKNOWN: &str = "no host with this name, and no volume for every initiator";
+
+/// Outcome of a login that was refused with a status.
+fn outcome(status: LoginStatus) -> LoginOutcome {
+    match status {
+        LoginStatus::AUTHORIZATION_FAILURE => LoginOutcome::UnknownInitiator,
+        LoginStatus::AUTHENTICATION_FAILURE => LoginOutcome::ChapFailed,
+        LoginStatus::TARGET_NOT_FOUND => LoginOutcome::UnknownTarget,
+        LoginStatus::OUT_OF_RESOURCES => LoginOutcome::Full,
+        LoginStatus::TARGET_MOVED_TEMPORARILY | LoginStatus::TARGET_MOVED_PERMANENTLY => LoginOutcome::Redirected,
+        _ => LoginOutcome::Protocol,
+    }
+}
 
 /// Nexus side of a connection on the reactor.
 pub(super) struct LocalNexusSide<M: Media + 'static> {
@@ -33,6 +50,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             local: socket.local_address(),
             nexus: None,
             claimed: ClaimedName::default(),
+            discovery: Cell::new(false),
         };
         Self { side: NexusTasks::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
     }
@@ -71,8 +89,39 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, portal = %member.portal, "session opened");
         }
+        self.report_opened(identity.session_type);
         member.since.set(Some(reactor.environment.now()));
         member.session.replace(Some(SessionIdentity { tsih, ..identity }));
+    }
+
+    /// Keeps an attempt whose session has opened.
+    fn report_opened(&self, session_type: SessionType) {
+        let Some(name) = self.directory.claimed.last() else { return };
+        self.directory.discovery.set(session_type == SessionType::Discovery);
+        let nexus = self.side.iscsi().reactor.directory().nexus(&name);
+        let (outcome, detail) = match (nexus.host.is_some(), nexus.logical_units.is_empty()) {
+            (_, false) => (LoginOutcome::Ok, "logged in"),
+            (true, true) => (LoginOutcome::NotGranted, "no volume is granted to the host"),
+            // A discovery session, which is shown no target.
+            (false, true) => (LoginOutcome::UnknownInitiator, UNKNOWN),
+        };
+        let detail = match session_type {
+            SessionType::Discovery if outcome == LoginOutcome::Ok => "was shown the target",
+            _ => detail,
+        };
+        self.keep_attempt(outcome, detail);
+    }
+
+    /// Keeps an attempt for administrators, if its name is known: a connection without one may be a probe of a network.
+    fn keep_attempt(&self, outcome: LoginOutcome, detail: &'static str) {
+        let Some(name) = self.directory.claimed.last() else { return };
+        let (iscsi, member) = (self.side.iscsi(), self.side.member());
+        let reactor = &iscsi.reactor;
+        let is_known = reactor.directory().host_of(&name).is_some();
+        let discovery = self.directory.discovery.get();
+        let (from, portal) = (member.peer.ip(), member.portal);
+        let knock = Knock { initiator: name.into(), from, portal, discovery, outcome, detail };
+        iscsi.registry.attempts.borrow_mut().add(knock, is_known, reactor.environment.now());
     }
 
     /// Notes a failed login for an event, and logs it once in a while.
@@ -82,12 +131,13 @@ impl<M: Media + 'static> LocalNexusSide<M> {
         let claimed = self.directory.claimed.last();
         let initiator = claimed.as_deref().unwrap_or("unnamed");
         let reason = match status {
-            LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
+            LoginStatus::AUTHORIZATION_FAILURE => UNKNOWN,
             LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
             LoginStatus::OUT_OF_RESOURCES => "too many sessions are open",
             _ => reason,
         };
         closed.refused.add(status, initiator, peer, reason);
+        self.keep_attempt(outcome(status), reason);
         if let Some(count) = closed.count_refusal(status, clock::now()) {
             tracing::warn!(initiator, %peer, reason, count, "login refused");
         }
@@ -169,8 +219,14 @@ impl<M: Media + 'static> NexusSide for LocalNexusSide<M> {
 
     fn closing(&mut self, reason: &CloseReason) {
         self.side.closing(reason);
-        if let CloseReason::LoginFailed(status, why) = reason {
-            self.report_refusal(*status, why);
+        let is_open = self.side.member().since.get().is_some();
+        match reason {
+            CloseReason::LoginFailed(status, why) => self.report_refusal(*status, why),
+            CloseReason::LoginTimeout => self.keep_attempt(LoginOutcome::Protocol, "the login did not end in time"),
+            CloseReason::ProtocolError(_) | CloseReason::DigestError if !is_open => {
+                self.keep_attempt(LoginOutcome::Protocol, "protocol error during the login");
+            }
+            _ => {}
         }
     }
 

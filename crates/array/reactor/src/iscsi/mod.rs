@@ -18,6 +18,7 @@ mod publish;
 mod published;
 mod registry;
 mod remote;
+mod seen;
 mod task_management;
 
 use super::clock;
@@ -27,7 +28,9 @@ use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
+use control::{
+    Change, ConnectionCounters, Directory, LoginAttempt, Portal, RefusedLogins, Registration, SessionInfo, SessionSeen,
+};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use jiff::Timestamp;
@@ -80,8 +83,8 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     publishers: RefCell<Vec<Weak<ViewPublisher<M>>>>,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
-    /// Commands and bytes of each session when it was last reported.
-    told_sessions: RefCell<BTreeMap<u64, (u64, u64, u64)>>,
+    /// Commands, bytes read and written, and observations of each session when it was last reported.
+    told_sessions: RefCell<BTreeMap<u64, [u64; 4]>>,
 }
 
 impl<M: Media + 'static> Iscsi<M> {
@@ -150,7 +153,12 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and
 /// `now` are the same time.
-fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionInfo> {
+fn session(
+    member: &Member,
+    now: Timestamp,
+    instant: Instant,
+    seen: impl FnOnce() -> SessionSeen,
+) -> Option<SessionInfo> {
     let session = member.session.borrow();
     let identity = session.as_ref().filter(|identity| identity.session_type == SessionType::Normal)?;
     Some(SessionInfo {
@@ -164,6 +172,7 @@ fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionI
         commands: member.commands.get(),
         read_bytes: member.read_bytes.get(),
         written_bytes: member.written_bytes.get(),
+        seen: seen(),
     })
 }
 
@@ -247,7 +256,8 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
 
     fn sessions(&self) -> Vec<SessionInfo> {
         let (now, instant) = (self.reactor.environment.now(), clock::now());
-        self.registry.members().iter().filter_map(|member| session(member, now, instant)).collect()
+        let info = |member: &Rc<Member>| session(member, now, instant, || self.seen(member, now));
+        self.registry.members().iter().filter_map(info).collect()
     }
 
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
@@ -256,11 +266,13 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
         let mut ended = std::mem::take(&mut *told);
         let mut changed = Vec::new();
         for member in self.registry.members() {
-            let moved = (member.commands.get(), member.read_bytes.get(), member.written_bytes.get());
+            let observations = member.nexus.get().map_or(0, |nexus| self.target.observations_made(nexus));
+            let (read, written) = (member.read_bytes.get(), member.written_bytes.get());
+            let moved = [member.commands.get(), read, written, observations];
             let before = ended.remove(&member.id);
             if before == Some(moved) {
                 told.insert(member.id, moved);
-            } else if let Some(session) = session(&member, now, instant) {
+            } else if let Some(session) = session(&member, now, instant, || self.seen(&member, now)) {
                 told.insert(member.id, moved);
                 changed.push((member.id, Some(session)));
             } else if before.is_some() {
@@ -294,6 +306,14 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
             login_timeouts: closed.login_timeout.total(),
             protocol_errors: closed.protocol_error.total(),
         }
+    }
+
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        self.registry.attempts.borrow().all()
+    }
+
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>> {
+        self.registry.attempts.borrow_mut().take_changed()
     }
 
     fn take_refused_logins(&self) -> Option<RefusedLogins> {

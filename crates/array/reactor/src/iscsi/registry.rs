@@ -4,7 +4,7 @@
 use super::super::mutations::{Mutation, leaves_out};
 use crate::notice::Notice;
 use block::VolumeId;
-use control::RefusedLogins;
+use control::{LoginAttempts, RefusedLogins};
 use iscsi::connection::{CloseReason, SessionIdentity};
 use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
@@ -166,6 +166,8 @@ impl Closed {
 pub(crate) struct Registry {
     /// Counters of ended connections.
     pub closed: Closed,
+    /// Last login attempts.
+    pub attempts: RefCell<LoginAttempts>,
     members: RefCell<BTreeMap<u64, Rc<Member>>>,
     next_id: Cell<u64>,
     next_tsih: Cell<u16>,

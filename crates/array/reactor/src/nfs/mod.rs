@@ -24,7 +24,9 @@ use super::shared_memory::SharedMemory;
 use super::state::Reactor;
 use crate::portal::advertised;
 use block::VolumeId;
-use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, RefusedLogins, Registration, SessionInfo};
+use control::{
+    Change, ConnectionCounters, Control, Directory, LoginAttempt, PoolRefusal, RefusedLogins, Registration, SessionInfo,
+};
 use file_system::ShareFiles;
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -174,6 +176,15 @@ impl<M: Media + 'static> Frontend for Nfs<M> {
     /// None: they are counted in metrics of their own.
     fn connections(&self) -> ConnectionCounters {
         ConnectionCounters::default()
+    }
+
+    /// None: NFS has no logins.
+    fn logins(&self) -> Vec<Arc<LoginAttempt>> {
+        Vec::new()
+    }
+
+    fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>> {
+        None
     }
 
     fn take_refused_logins(&self) -> Option<RefusedLogins> {

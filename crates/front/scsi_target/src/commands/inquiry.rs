@@ -42,7 +42,11 @@ const VERSION_DESCRIPTORS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let page_code = call.cdb.byte::<2>();
     let data = if call.cdb.bit::<1>(0x01) {
-        vpd::page(call, page_code)?
+        let page = vpd::page(call, page_code)?;
+        if let Some(seen) = vpd::seen(page_code) {
+            call.looked(seen);
+        }
+        page
     } else if page_code != 0 {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2)));
     } else {

@@ -2,6 +2,7 @@
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
+use crate::observed::Seen;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
@@ -42,6 +43,7 @@ pub(super) const READ_CAPACITY_16: Command = Command {
 
 /// Returns last LBA and block length; FFFFFFFFh directs the initiator to the 16-byte command.
 pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    call.looked(Seen::CAPACITY);
     let last_lba = call.unit().block_count().saturating_sub(1);
     let data = ReadCapacity10 {
         last_lba: U32::new(u32::try_from(last_lba).unwrap_or(u32::MAX)),
@@ -53,6 +55,7 @@ pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Rep
 /// Returns last LBA and block length, the physical block exponent, and LBPME and LBPRZ: the logical
 /// unit is thin, and deallocated blocks read as zeros.
 pub(super) fn execute_16<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    call.looked(Seen::CAPACITY);
     let mut data = ReadCapacity16::new_zeroed();
     data.last_lba = U64::new(call.unit().block_count().saturating_sub(1));
     data.block_length = U32::new(LOGICAL_BLOCK_BYTES);

@@ -6,6 +6,7 @@ use crate::command::Command;
 use crate::copies::{self, Running};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
+use crate::observed::Seen;
 use crate::sense::Fault;
 use crate::task_set::{TaskAttribute, TaskGuard};
 use block::{BlockDevice, Durability, Extent, VolumeId};
@@ -73,6 +74,13 @@ pub(crate) struct Invocation<'a, D> {
 }
 
 impl<'a, D> Invocation<'a, D> {
+    /// Notes that the host has looked at the logical unit.
+    pub fn looked(&self, seen: Seen) {
+        if let Some(path) = self.nexus.find(|unit| std::ptr::eq(unit, self.logical_unit)) {
+            self.nexus.observations.looked(&path.seen, seen, self.target.now_ns());
+        }
+    }
+
     /// Admitted command. `place`: its place in the task set, if it has one.
     pub fn new(
         target: &'a ScsiTarget<D>,

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use control::{
     ConnectionCounters, IoLatency, IoStatistics, LatencyHistogram, OffloadCounters, OffloadRow, Primitive, Reason,
-    SessionInfo, VolumeCounters,
+    SessionInfo, SessionSeen, VolumeCounters,
 };
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -87,6 +87,7 @@ async fn metrics_name_what_there_is() {
                 commands: 0,
                 read_bytes: 0,
                 written_bytes: 0,
+                seen: SessionSeen::default(),
             }]);
         }),
         Arc::default(),

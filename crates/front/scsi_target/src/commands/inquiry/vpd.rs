@@ -5,6 +5,7 @@ use crate::blocks::BLOCK;
 use crate::commands::{self, populate_token};
 use crate::device::Invocation;
 use crate::limits::{OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
+use crate::observed::Seen;
 use crate::sense::Fault;
 use block::BlockDevice;
 use scsi::FieldPointer;
@@ -40,6 +41,16 @@ pub(super) fn page<D: BlockDevice>(call: &Invocation<'_, D>, page_code: u8) -> R
         inquiry::LOGICAL_BLOCK_PROVISIONING => inquiry::logical_block_provisioning(),
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb(2))),
     })
+}
+
+/// Observation that the host has read a page, for those that announce offload.
+pub(super) const fn seen(page_code: u8) -> Option<Seen> {
+    match page_code {
+        inquiry::THIRD_PARTY_COPY => Some(Seen::THIRD_PARTY_COPY),
+        inquiry::BLOCK_LIMITS => Some(Seen::BLOCK_LIMITS),
+        inquiry::LOGICAL_BLOCK_PROVISIONING => Some(Seen::PROVISIONING),
+        _ => None,
+    }
 }
 
 fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
