@@ -67,12 +67,14 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["explain", "text"]),
             ("cli", &["api", "explain", "text"]),
+            ("configuration", &["api"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),
             (
                 "daemon",
                 &[
                     "api",
+                    "configuration",
                     "console_assets",
                     "control",
                     "explain",
