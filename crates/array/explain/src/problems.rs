@@ -257,6 +257,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("invalid-size", "The size is not possible.", &[], &[Do("Sizes of volumes are multiples of 512 bytes.")]),
     of("job-ended", "The job has ended already.", &[], &[Run("windlass job list")]),
+    of("job-failed", "The work of the job has failed. What it did stays done.", &[], &[Run("windlass job show JOB")]),
+    of(
+        "job-goes-on",
+        "The job can be neither changed nor cancelled: it ends soon, or a half of it would be left.",
+        &[],
+        &[Run("windlass job wait JOB")],
+    ),
     of(
         "last-admin",
         "The array would be without an administrator.",
