@@ -11,6 +11,7 @@ mod audit;
 mod backlog;
 mod channels;
 mod codes;
+mod configuration;
 pub(crate) mod connections;
 mod console;
 mod convert;
@@ -53,6 +54,7 @@ mod trash;
 mod users;
 mod volumes;
 
+pub(crate) use configuration::keep_days;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 pub(crate) use people::report_refused;
@@ -66,6 +68,7 @@ use crate::recording::Recording;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
+use configuration::Plans;
 use guard::{Guard, Recorder, Refusals, Trouble};
 pub(crate) use live::Streams;
 use problem::Fault;
@@ -112,6 +115,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(sign_ins::routes())
         .merge(setup::routes())
         .merge(audit::routes())
+        .merge(configuration::routes())
 }
 
 /// Every resource, and their description.
@@ -137,6 +141,8 @@ pub(crate) struct Surroundings {
     pub goes_on_without_audit: bool,
     /// Places of the array on its machine.
     places: Arc<Places>,
+    /// Plans of the configuration.
+    plans: Arc<Plans>,
 }
 
 impl Surroundings {
@@ -152,6 +158,7 @@ impl Surroundings {
             trouble: Arc::default(),
             goes_on_without_audit,
             places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
+            plans: Arc::default(),
         }
     }
 
@@ -174,7 +181,7 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places } = surroundings;
+    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places, plans } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
@@ -197,6 +204,7 @@ pub(crate) fn guarded(
         .layer(Extension(recording))
         .layer(Extension(recorder))
         .layer(Extension(places))
+        .layer(Extension(plans))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

@@ -135,6 +135,7 @@ async fn supervise(
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
+    let exporting = tokio::spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
     let (stop_notices, notices_stopped) = oneshot::channel::<()>();
     let notices_end = async { drop(notices_stopped.await) };
     let notices = tokio::spawn(crate::notices::run(Arc::clone(&surroundings.desk), array.clone(), notices_end));
@@ -146,6 +147,7 @@ async fn supervise(
     crate::notify::stopping();
     watchdog.abort();
     following.abort();
+    exporting.abort();
     running.stop().await;
     let _ended_already = stop_recording.send(());
     let _ended = recorded.await;

@@ -1,8 +1,11 @@
 //! Conversion of errors to HTTP statuses and problem documents (RFC 9457). A condition of `control`
 //! has chosen its class; only the classes are converted here.
 
+mod parts;
+mod plan;
 mod refusal;
 
+pub(super) use plan::PlanRefusal;
 pub(super) use refusal::Refusal;
 
 use api::{Problem, User};
@@ -10,7 +13,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{Class, ControlError, Space};
 use notification::ChannelError;
-use refusal::Parts;
+use parts::Parts;
 
 /// Reason why a request was not executed.
 #[derive(Debug)]
@@ -136,6 +139,11 @@ impl Fault {
         self.parts().1
     }
 
+    /// Description of the problem.
+    pub(super) fn detail(&self) -> String {
+        self.parts().2
+    }
+
     fn problem(&self) -> Problem {
         let (status, code, detail, help) = self.parts();
         debug_assert!(explain::entry(explain::Kind::Problem, code).is_some(), "{code} is not explained");
@@ -143,7 +151,10 @@ impl Fault {
             Self::Control(error) => Some(error),
             _ => None,
         };
-        let parameters = control.map(ControlError::parameters).unwrap_or_default();
+        let parameters = match self {
+            Self::Refused(refusal) => refusal.parameters(),
+            _ => control.map(ControlError::parameters).unwrap_or_default(),
+        };
         let users = control.map(ControlError::users).unwrap_or_default();
         let Space { needed, available } = control.map(ControlError::space).unwrap_or_default();
         let present = match self {

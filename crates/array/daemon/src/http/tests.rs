@@ -3,6 +3,7 @@
 
 mod audit;
 mod codes;
+mod configuration;
 mod history;
 mod lists;
 mod live;

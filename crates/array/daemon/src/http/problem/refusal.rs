@@ -1,12 +1,12 @@
 //! Refusals of the guard, of requests about users, tokens, sign-ins and channels, and about files of the management
 //! plane.
 
+use super::parts::Parts;
+use super::plan::PlanRefusal;
 use axum::http::StatusCode;
+use configuration::Invalid;
 use identity::{Class, IdentityError, Role};
 use notification::ChannelError;
-
-/// Status, code, description and advice of a problem.
-pub(super) type Parts = (StatusCode, &'static str, String, Option<String>);
 
 /// Reason for which a caller may not do what it asks for.
 #[derive(Debug)]
@@ -42,6 +42,10 @@ pub(in crate::http) enum Refusal {
     Identity(IdentityError),
     /// A rule about channels and acknowledgements.
     Notification(ChannelError),
+    /// A document of the configuration cannot be read, or contradicts itself.
+    Configuration(Invalid),
+    /// A rule about plans of the configuration.
+    Plan(PlanRefusal),
     /// Channels cannot be read or stored.
     NotificationUnavailable {
         /// Description of the problem.
@@ -70,6 +74,13 @@ pub(in crate::http) enum Refusal {
 }
 
 impl Refusal {
+    /// Parameters of the problem, by name.
+    pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
+        let Self::Configuration(Invalid { field, line, .. }) = self else { return Vec::new() };
+        let field = Some(("field", field.clone())).filter(|(_, field)| !field.is_empty());
+        field.into_iter().chain(line.map(|line| ("line", line.to_string()))).collect()
+    }
+
     /// Status, code, description and advice.
     pub(super) fn parts(&self) -> Parts {
         let forbidden =
@@ -103,6 +114,10 @@ impl Refusal {
             }
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
             Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
+            Self::Configuration(error) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "invalid-configuration", error.to_string(), None)
+            }
+            Self::Plan(refusal) => refusal.parts(),
             Self::NotificationUnavailable { reason } => {
                 let help = Some("free space in the state directory, or repair it, and restart; without STATE_DIR/management.redb users, tokens and channels begin anew".to_owned());
                 let detail = format!("channels cannot be read or stored: {reason}");
