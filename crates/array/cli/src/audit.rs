@@ -2,7 +2,7 @@
 
 use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, wide};
 use api::{AuditEntry, AuditVerification};
 use jiff::Timestamp;
 
@@ -80,8 +80,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::List(wanted) => output.list(&fetch(wanted, client).await?),
         Verb::Verify => {
             let found = client.get::<AuditVerification>("/api/v1/audit/verify").await?;
-            if output.format() == Format::Json {
-                output.json(&found)?;
+            if output.is_document() {
+                output.document(&found)?;
             } else {
                 output.text(&format!("{} lines verified\n", found.lines))?;
             }

@@ -52,7 +52,7 @@ mod volume;
 
 pub use console::Console;
 pub use names::with_names;
-pub use output::Format;
+pub use output::{Format, document};
 pub use pool::{Verb as PoolVerb, is_path};
 
 use client::Client;
@@ -86,7 +86,7 @@ pub struct Globals {
     /// Wait at most this many seconds for an answer
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 70, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// Format of the result: table, wide (more columns), json (every field), csv, name
+    /// Format of the result: table, wide (more columns), json (every field), yaml, csv, name
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
     #[arg(hide_possible_values = true)]
     pub output: Format,

@@ -99,8 +99,8 @@ const QUICK_SIZE: Size = Size::Bytes(512 << 20);
 
 /// Runs the verb.
 pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
-    if !matches!(format, Format::Table | Format::Wide | Format::Json) {
-        return usage("lab prints a table or JSON (-o json)");
+    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Yaml) {
+        return usage("lab prints a table, JSON (-o json) or YAML (-o yaml)");
     }
     match verb {
         Verb::List => crate::print(&list(format)),
@@ -208,7 +208,7 @@ fn options(
 }
 
 fn list(format: Format) -> String {
-    if format == Format::Json {
+    if format.is_document() {
         let case = |case: &Case| {
             let paper = case.paper();
             let needs: Vec<String> = case.needs.iter().map(ToString::to_string).collect();
@@ -231,7 +231,7 @@ fn list(format: Format) -> String {
             })
         };
         let all: Vec<_> = cases::ALL.iter().map(case).chain(nas::CASES.iter().map(of_directory)).collect();
-        return format!("{:#}\n", json!(all));
+        return crate::document(format, &json!(all));
     }
     let width = all_names().map(str::len).max().unwrap_or(0);
     let mut out = String::new();
@@ -259,7 +259,9 @@ fn measure(options: &Options, format: Format) -> ExitCode {
 fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     let Ended { run, cancelled, left } = ended;
     let text = match format {
-        Format::Json => serde_json::to_string_pretty(run).map(|text| text + "\n"),
+        Format::Json | Format::Yaml => {
+            serde_json::to_string_pretty(run).map(|text| crate::reformatted(format, text + "\n"))
+        }
         _ => Ok(harmless_lines(&table::run(run))),
     };
     let printed = match text {
