@@ -12,6 +12,7 @@ mod alert;
 mod audit;
 mod channel;
 mod client;
+mod config;
 mod connect;
 mod console;
 mod doctor;
@@ -32,6 +33,7 @@ mod output;
 mod percent;
 mod pool;
 mod portal;
+mod private_file;
 mod profile;
 mod reservation;
 mod schedule;
@@ -188,6 +190,9 @@ pub enum Noun {
     /// Audit: who changed what
     #[command(subcommand)]
     Audit(audit::Verb),
+    /// Configuration: export, plan and apply it as a document
+    #[command(subcommand)]
+    Config(config::Verb),
     /// Show what array and hosts do now, once a second, on the whole terminal
     #[command(
         after_help = "Examples:\n  windlass top\n  windlass top hosts\n  windlass top --once\n  windlass top --once -o json\n\nKeys: q ends it, Tab changes the view, s and r the order, / filters names, p pauses"
@@ -273,6 +278,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Token(verb) => token::run(verb, &client, &mut output).await,
         Noun::SignIn(verb) => sign_in::run(verb, &client, &mut output).await,
         Noun::Audit(verb) => audit::run(verb, &client, &mut output).await,
+        Noun::Config(verb) => config::run(verb, &client, &mut output).await,
         Noun::Setup(verb) => setup::run(verb, &client, &mut output).await,
     }
 }
