@@ -185,6 +185,7 @@ pub(crate) fn guarded(
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
+    let reader = reader.layer(Extension(audit.clone())).layer(Extension(recording.clone()));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,

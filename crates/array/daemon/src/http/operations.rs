@@ -68,6 +68,7 @@ const OPERATIONS: &[Operation] = &[
     row("alert_acknowledge", Operator, Volumes::Others),
     row("alert_list", Viewer, Volumes::Others),
     row("alert_unacknowledge", Operator, Volumes::Others),
+    row("audit_export", Admin, Volumes::Others),
     row("audit_list", Admin, Volumes::Others),
     row("audit_verify", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
@@ -220,7 +221,8 @@ impl Operation {
     pub(super) fn is_change(&self, method: &str) -> bool {
         // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
         // themselves.
-        let changes_nothing = matches!(self.name, "config_plan" | "live_set" | "space_what_if" | "signin_begin" | "setup_run");
+        let changes_nothing =
+            matches!(self.name, "config_plan" | "live_set" | "space_what_if" | "signin_begin" | "setup_run");
         !matches!(method, "GET" | "HEAD") && !changes_nothing
     }
 
