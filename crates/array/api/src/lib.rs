@@ -10,6 +10,7 @@
 mod access;
 mod account;
 mod audit;
+mod bundle;
 mod channel;
 mod code;
 mod configuration;
@@ -46,6 +47,7 @@ pub use text::{duration, size};
 pub use access::*;
 pub use account::*;
 pub use audit::*;
+pub use bundle::*;
 pub use channel::*;
 pub use code::*;
 pub use configuration::*;

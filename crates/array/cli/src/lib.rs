@@ -45,6 +45,7 @@ mod share;
 mod sign_in;
 mod snapshot;
 mod status;
+mod support;
 mod tls;
 mod token;
 mod top;
@@ -193,6 +194,9 @@ pub enum Noun {
     /// Configuration: export, plan and apply it as a document
     #[command(subcommand)]
     Config(config::Verb),
+    /// Support: what the array knows of itself, in one file
+    #[command(subcommand)]
+    Support(support::Verb),
     /// Show what array and hosts do now, once a second, on the whole terminal
     #[command(
         after_help = "Examples:\n  windlass top\n  windlass top hosts\n  windlass top --once\n  windlass top --once -o json\n\nKeys: q ends it, Tab changes the view, s and r the order, / filters names, p pauses"
@@ -278,6 +282,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Token(verb) => token::run(verb, &client, &mut output).await,
         Noun::SignIn(verb) => sign_in::run(verb, &client, &mut output).await,
         Noun::Audit(verb) => audit::run(verb, &client, &mut output).await,
+        Noun::Support(verb) => support::run(verb, &client, &mut output).await,
         Noun::Config(verb) => config::run(verb, &client, &mut output).await,
         Noun::Setup(verb) => setup::run(verb, &client, &mut output).await,
     }

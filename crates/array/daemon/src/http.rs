@@ -9,6 +9,7 @@ mod alerts;
 mod answer;
 mod audit;
 mod backlog;
+mod bundles;
 mod channels;
 mod codes;
 mod configuration;
@@ -60,6 +61,7 @@ pub use openapi::openapi_json;
 pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
+use crate::bundle::Bundles;
 use crate::doctor::Places;
 use crate::management_store::ManagementStore;
 use crate::notices::Desk;
@@ -116,6 +118,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(setup::routes())
         .merge(audit::routes())
         .merge(configuration::routes())
+        .merge(bundles::routes())
 }
 
 /// Every resource, and their description.
@@ -143,6 +146,8 @@ pub(crate) struct Surroundings {
     places: Arc<Places>,
     /// Plans of the configuration.
     plans: Arc<Plans>,
+    /// Support bundles.
+    bundles: Bundles,
 }
 
 impl Surroundings {
@@ -159,6 +164,7 @@ impl Surroundings {
             goes_on_without_audit,
             places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
             plans: Arc::default(),
+            bundles: Bundles::of(state_dir),
         }
     }
 
@@ -181,7 +187,8 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places, plans } = surroundings;
+    let Surroundings { gate, desk, audit, recording, trouble, goes_on_without_audit, places, plans, bundles } =
+        surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
@@ -206,6 +213,7 @@ pub(crate) fn guarded(
         .layer(Extension(recorder))
         .layer(Extension(places))
         .layer(Extension(plans))
+        .layer(Extension(bundles))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

@@ -61,6 +61,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Do("Free space there. The array continues by itself.")],
     ),
+    of("bundle-running", "A support bundle is being made.", &[], &[Run("windlass job list")]),
+    of(
+        "bundle-unavailable",
+        "Support bundles cannot be read or written.",
+        &["The file system of the state directory is full or has failed."],
+        &[Do("Free space in the state directory, or repair it.")],
+    ),
     of("busy", "The array has too many requests waiting.", &["A program sends many requests at once."], AGAIN),
     of(
         "cannot-grow",
@@ -343,6 +350,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The pool has no room for the change, or cannot promise that much.",
         &[],
         &[Run("windlass pool show POOL"), Run("windlass explain pool-full")],
+    ),
+    of(
+        "no-such-bundle",
+        "The array does not have the support bundle. It keeps three, for a day.",
+        &[],
+        &[Run("windlass support bundle")],
     ),
     of("no-such-export", "No export of the configuration is kept of that day.", &[], &[Run("windlass config history")]),
     of(

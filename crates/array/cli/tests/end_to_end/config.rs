@@ -42,3 +42,30 @@ fn a_configuration_is_exported_planned_and_applied() {
     assert_eq!(array.ok(&["volume", "list", "-o", "name"]), "");
     assert!(array.ok(&["trash", "list"]).contains("v1"));
 }
+
+#[test]
+fn a_support_bundle_and_the_audit_become_files_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    let file = array.directory.path().join("bundle.tar.gz");
+    let path = file.to_str().unwrap();
+    for options in [vec![], vec!["--replace-names", "--hours", "1"]] {
+        let words = [&["support", "bundle", "--file", path][..], &options].concat();
+        let made = array.run(&words);
+        assert!(made.status == 0 && made.err.contains("support bundle written to "), "{made:?}");
+        let bytes = std::fs::read(&file).unwrap();
+        assert!(bytes.starts_with(&[0x1f, 0x8b]) && bytes.len() > 1000, "{} bytes", bytes.len());
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(array.run(&["support", "bundle", "--hours", "0"]).status, 2);
+    let lines = array.directory.path().join("audit.jsonl");
+    array.ok(&["audit", "export", "--file", lines.to_str().unwrap()]);
+    let text = std::fs::read_to_string(&lines).unwrap();
+    assert!(text.contains("\"action\":\"volume_create\"") && text.contains("\"action\":\"bundle_create\""), "{text}");
+    assert!(text.lines().all(|line| line.starts_with("{\"seq\":")), "{text}");
+    let time = "2000-01-01T00:00:00Z";
+    assert_eq!(array.ok(&["audit", "export", "--until", time]), "");
+    assert!(array.ok(&["audit", "list", "--until", time, "-q"]).lines().count() <= 1);
+}

@@ -71,6 +71,11 @@ const OPERATIONS: &[Operation] = &[
     row("audit_export", Admin, Volumes::Others),
     row("audit_list", Admin, Volumes::Others),
     row("audit_verify", Admin, Volumes::Others),
+    row("bundle_contents", Admin, Volumes::Others),
+    row("bundle_create", Admin, Volumes::Others),
+    row("bundle_delete", Admin, Volumes::Others),
+    row("bundle_download", Admin, Volumes::Others),
+    row("bundle_list", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
     row("channel_create", Admin, Volumes::Others),
     row("channel_delete", Admin, Volumes::Others),
@@ -260,7 +265,7 @@ mod tests {
     #[test]
     fn rights_are_given_by_admins() {
         for operation in OPERATIONS {
-            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code", "channel_", "config_"];
+            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code", "channel_", "config_", "bundle_"];
             if is_of_people.iter().any(|start| operation.name.starts_with(start)) {
                 let special = ["signin_begin", "signin_end", "signin_show"].contains(&operation.name);
                 assert!(special || operation.role() == "admin", "{}", operation.name);

@@ -130,7 +130,7 @@ impl Recorder {
         operation: &Operation,
         name: &str,
         change: BTreeMap<String, Change>,
-        mut request: Request,
+        request: Request,
     ) -> Response {
         let change = change.into_iter().take(MAX_ITEMS);
         let change = change.map(|(field, Change(before, after))| {
@@ -140,12 +140,14 @@ impl Recorder {
         let target = Target { kind: operation.noun().to_owned(), id: None, name: cut(name) };
         let action = operation.name.to_owned();
         let intent = Intent { who: author(caller), action, target, change: change.collect() };
+        self.record(intent, self.ask(caller, request)).await
+    }
+
+    /// Has a request executed for an author who may, without a record.
+    pub(in crate::http) async fn ask(&self, caller: &Caller, mut request: Request) -> Response {
         request.extensions_mut().insert(caller.clone());
-        let made = async {
-            let Ok(response) = self.reader.clone().oneshot(request).await;
-            response
-        };
-        self.record(intent, made).await
+        let Ok(response) = self.reader.clone().oneshot(request).await;
+        response
     }
 
     /// Records a read that shows so much that its author is of interest.
@@ -190,8 +192,7 @@ impl Recorder {
         let Ok(uri) = Uri::builder().path_and_query(parts.uri.path()).build() else { return Value::Null };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = uri;
-        request.extensions_mut().insert(caller.clone());
-        let Ok(response) = self.reader.clone().oneshot(request).await;
+        let response = self.ask(caller, request).await;
         if response.status() != StatusCode::OK {
             return Value::Null;
         }

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use configuration::Invalid;
 use identity::{Class, IdentityError, Role};
 use notification::ChannelError;
+use uuid::Uuid;
 
 /// Reason for which a caller may not do what it asks for.
 #[derive(Debug)]
@@ -42,6 +43,18 @@ pub(in crate::http) enum Refusal {
     Identity(IdentityError),
     /// A rule about channels and acknowledgements.
     Notification(ChannelError),
+    /// There is no such support bundle.
+    NoBundle {
+        /// Its id.
+        id: Uuid,
+    },
+    /// A support bundle is being made.
+    BundleRunning,
+    /// Support bundles cannot be read or written.
+    BundleUnavailable {
+        /// Description of the problem.
+        reason: String,
+    },
     /// A document of the configuration cannot be read, or contradicts itself.
     Configuration(Invalid),
     /// A rule about plans of the configuration.
@@ -114,6 +127,19 @@ impl Refusal {
             }
             Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
             Self::Notification(error) => (of_channel(error.class()), error.code(), error.to_string(), error.help()),
+            Self::NoBundle { id } => {
+                let detail = format!("there is no support bundle {id}: three are kept, for a day");
+                (StatusCode::NOT_FOUND, "no-such-bundle", detail, Some("list them, or make one".to_owned()))
+            }
+            Self::BundleRunning => {
+                let detail = "a support bundle is being made".to_owned();
+                (StatusCode::CONFLICT, "bundle-running", detail, Some("wait for its job".to_owned()))
+            }
+            Self::BundleUnavailable { reason } => {
+                let help = "free space in the state directory, or repair it";
+                let detail = format!("support bundles cannot be read or written: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "bundle-unavailable", detail, Some(help.to_owned()))
+            }
             Self::Configuration(error) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "invalid-configuration", error.to_string(), None)
             }
