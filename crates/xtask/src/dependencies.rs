@@ -67,6 +67,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["explain", "text"]),
             ("cli", &["api", "connect", "explain", "text"]),
+            ("configuration", &["api"]),
             ("connect", &["text"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),
@@ -74,6 +75,7 @@ const LAYERS: &[Layer] = &[
                 "daemon",
                 &[
                     "api",
+                    "configuration",
                     "connect",
                     "console_assets",
                     "control",

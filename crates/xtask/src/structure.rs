@@ -26,6 +26,7 @@ const CRATES: &[&str] = &[
     "protocol/nfs_state",
     "protocol/onc_rpc",
     "protocol/xdr",
+    "array/configuration",
     "array/control",
     "array/daemon",
     "array/history",

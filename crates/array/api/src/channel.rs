@@ -119,6 +119,9 @@ pub struct SyslogSettings {
     /// Certificates (PEM) of the authorities to trust instead of those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
+    /// True: lines of the audit are sent, too, as they are written from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audit: bool,
 }
 
 /// Kind of a channel, with its settings.

@@ -2,9 +2,11 @@
 
 use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::private_file;
 use api::{AuditEntry, AuditVerification};
 use jiff::Timestamp;
+use std::path::PathBuf;
 
 /// Most entries of one answer.
 const PART: u32 = 1000;
@@ -17,6 +19,21 @@ pub enum Verb {
         after_help = "Examples:\n  windlass audit list\n  windlass audit list --who anna --limit 20\n  windlass audit list --action volume_delete --since 2026-11-01T00:00:00Z -o json"
     )]
     List(Wanted),
+    /// Export the lines of the audit as they are, oldest first
+    #[command(
+        after_help = "Examples:\n  windlass audit export --file audit.jsonl\n  windlass audit export --since 2026-11-01T00:00:00Z | jq ."
+    )]
+    Export {
+        /// File to write [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// Only lines from this time on, such as 2026-11-01T00:00:00Z
+        #[arg(long, value_name = "TIME")]
+        since: Option<Timestamp>,
+        /// Only lines up to this time
+        #[arg(long, value_name = "TIME")]
+        until: Option<Timestamp>,
+    },
     /// Verify that no entry was changed or removed
     #[command(after_help = "Example:\n  windlass audit verify\n\nExit status: 9 when an entry was changed or removed")]
     Verify,
@@ -37,6 +54,9 @@ pub struct Wanted {
     /// Only changes from this time on, such as 2026-11-01T00:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<Timestamp>,
+    /// Only changes up to this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<Timestamp>,
     /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
@@ -78,10 +98,23 @@ fn change(entry: &AuditEntry) -> Option<String> {
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(wanted) => output.list(&fetch(wanted, client).await?),
+        Verb::Export { file, since, until } => {
+            let [since, until] = [since, until].map(|time| time.map(|time| time.to_string()));
+            let times = query(&[("since", since.as_deref()), ("until", until.as_deref())]);
+            let lines = client.text(&format!("/api/v1/audit.jsonl{times}")).await?;
+            match file {
+                Some(path) => {
+                    private_file::write(path, lines.as_bytes())?;
+                    output.report(&format!("{} lines written to {}", lines.lines().count(), path.display()));
+                    Ok(())
+                }
+                None => output.text(&lines),
+            }
+        }
         Verb::Verify => {
             let found = client.get::<AuditVerification>("/api/v1/audit/verify").await?;
-            if output.format() == Format::Json {
-                output.json(&found)?;
+            if output.is_document() {
+                output.document(&found)?;
             } else {
                 output.text(&format!("{} lines verified\n", found.lines))?;
             }
@@ -97,12 +130,14 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 }
 
 async fn fetch(wanted: &Wanted, client: &Client) -> Result<Vec<AuditEntry>, CliError> {
-    let (since, limit) = (wanted.since.map(|time| time.to_string()), wanted.limit.clamp(1, PART).to_string());
+    let [since, until] = [wanted.since, wanted.until].map(|time| time.map(|time| time.to_string()));
+    let limit = wanted.limit.clamp(1, PART).to_string();
     let parameters = [
         ("who", wanted.who.as_deref()),
         ("action", wanted.action.as_deref()),
         ("target", wanted.target.as_deref()),
         ("since", since.as_deref()),
+        ("until", until.as_deref()),
         ("limit", Some(limit.as_str())),
     ];
     let most = usize::try_from(wanted.limit).unwrap_or(usize::MAX);

@@ -282,8 +282,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 async fn test(name: &str, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let nothing = BTreeMap::<String, String>::new();
     let outcome = client.post::<ChannelOutcome>(&format!("{}/test", path(name)), &nothing).await?.body;
-    if output.format() == crate::output::Format::Json {
-        output.json(&outcome)?;
+    if output.is_document() {
+        output.document(&outcome)?;
     } else {
         let detail = Value::from(outcome.detail.as_str()).shown(false);
         output.report(&format!("test of channel {name} {}: {detail}", state(outcome.outcome)));

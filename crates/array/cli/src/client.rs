@@ -29,12 +29,17 @@ use tokio_rustls::client::TlsStream;
 const DEFAULT_PORT: u16 = 8443;
 /// Number of resources in one part of a long list.
 pub(crate) const PART: u32 = 500;
+/// Media type of bodies.
+const JSON: &str = "application/json";
 /// Largest accepted answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
 /// Administrative sockets of an array on this machine: that of the systemd unit, and that of
 /// `windlass serve` with the default state directory.
 const SOCKETS: [&str; 2] = ["/run/windlass/windlass.sock", "/var/lib/windlass/windlass.sock"];
+
+/// Body of a request, with its media type.
+type Sent = (Bytes, &'static str);
 
 /// Client of one array.
 pub(crate) struct Client {
@@ -94,6 +99,28 @@ impl Client {
         parse(&body)
     }
 
+    /// Sends a GET request for a file.
+    pub(crate) async fn bytes(&self, path: &str) -> Result<Bytes, CliError> {
+        Ok(self.send(Method::GET, path, None).await?.1)
+    }
+
+    /// Sends a GET request for a text.
+    pub(crate) async fn text(&self, path: &str) -> Result<String, CliError> {
+        String::from_utf8(self.bytes(path).await?.into())
+            .map_err(|_| CliError::failed("the array's answer is not text".to_owned()))
+    }
+
+    /// Sends a POST request with a text.
+    pub(crate) async fn post_text<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        kind: &'static str,
+        text: String,
+    ) -> Result<T, CliError> {
+        let (_, body) = self.send(Method::POST, path, Some((text.into(), kind))).await?;
+        parse(&body)
+    }
+
     /// Reads a list, part by part if the array divides it.
     pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
         Ok(self.up_to(path, usize::MAX).await?.0)
@@ -127,24 +154,24 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<Answer<T>, CliError> {
-        let (status, body) = self.send(Method::POST, path, Some(encode(body)?)).await?;
+        let (status, body) = self.send(Method::POST, path, Some((encode(body)?, JSON))).await?;
         Ok(Answer { created: status == StatusCode::CREATED, body: parse(&body)? })
     }
 
     /// Sends a PATCH request that changes a resource.
     pub(crate) async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
-        let (_, body) = self.send(Method::PATCH, path, Some(encode(body)?)).await?;
+        let (_, body) = self.send(Method::PATCH, path, Some((encode(body)?, JSON))).await?;
         parse(&body)
     }
 
     /// Sends a POST request whose answer has no resource.
     pub(crate) async fn submit(&self, path: &str, body: &impl Serialize) -> Result<(), CliError> {
-        self.send(Method::POST, path, Some(encode(body)?)).await.map(drop)
+        self.send(Method::POST, path, Some((encode(body)?, JSON))).await.map(drop)
     }
 
     /// Sends a PUT request whose answer has no resource.
     pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<(), CliError> {
-        self.send(Method::PUT, path, Some(encode(body)?)).await.map(drop)
+        self.send(Method::PUT, path, Some((encode(body)?, JSON))).await.map(drop)
     }
 
     /// Sends a DELETE request for a resource.
@@ -166,27 +193,27 @@ impl Client {
         body: Option<&B>,
     ) -> Result<Effect, CliError> {
         let path = format!("{path}{}dry_run=true", if path.contains('?') { '&' } else { '?' });
-        let (_, body) = self.send(method, &path, body.map(encode).transpose()?).await?;
+        let (_, body) = self.send(method, &path, body.map(encode).transpose()?.map(|body| (body, JSON))).await?;
         parse(&body)
     }
 
-    async fn send(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {
+    async fn send(&self, method: Method, path: &str, body: Option<Sent>) -> Result<(StatusCode, Bytes), CliError> {
         match tokio::time::timeout(self.timeout, self.exchange(method, path, body)).await {
             Ok(result) => result,
             Err(_elapsed) => Err(CliError::timed_out(self.timeout.as_secs())),
         }
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {
+    async fn exchange(&self, method: Method, path: &str, body: Option<Sent>) -> Result<(StatusCode, Bytes), CliError> {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        if let Some((_, kind)) = &body {
+            request = request.header(header::CONTENT_TYPE, *kind);
         }
         let request = request
-            .body(Full::new(body.unwrap_or_default()))
+            .body(Full::new(body.map(|(bytes, _)| bytes).unwrap_or_default()))
             .map_err(|error| CliError::usage(format!("the request cannot be sent: {error}")))?;
         match &self.server {
             Server::Unix(path) => {

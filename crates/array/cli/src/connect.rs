@@ -61,7 +61,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         of_volume(&volume, &host, &portals)
     };
     match output.format() {
-        Format::Json => output.json(&steps),
+        Format::Json | Format::Yaml => output.document(&steps),
         _ => output.text(&text(&steps)),
     }
 }

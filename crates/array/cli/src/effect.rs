@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, column};
+use crate::output::{Column, Output, Resource, column};
 use api::{Broken, Effect};
 use hyper::Method;
 use serde::Serialize;
@@ -56,8 +56,8 @@ pub(crate) async fn one<B: Serialize>(
 /// Shows effects: as JSON, an array with one for each change. The error of the command is that of the first change
 /// that would be refused.
 fn show(effects: Vec<(String, Effect)>, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    if output.format() == Format::Json {
-        output.json(&effects.iter().map(|(_, effect)| effect).collect::<Vec<_>>())?;
+    if output.is_document() {
+        output.document(&effects.iter().map(|(_, effect)| effect).collect::<Vec<_>>())?;
     } else {
         for (what, effect) in &effects {
             let frees = effect.frees_bytes.map(|bytes| format!("; it frees {}", output.size(bytes)));

@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::secret::SecretSource;
 use crate::selection::Selection;
 use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
@@ -205,7 +205,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 
 /// Shows secrets that the array generated; JSON output already has them.
 fn show_secrets(host: &Host, output: &mut Output<'_, '_>) {
-    let Some(generated) = host.generated.as_ref().filter(|_| output.format() != Format::Json) else { return };
+    let Some(generated) = host.generated.as_ref().filter(|_| !output.is_document()) else { return };
     let mut text = "generated for this host; not shown again:".to_owned();
     for (what, secret) in
         [("CHAP secret", &generated.chap_secret), ("CHAP secret of the array", &generated.mutual_chap_secret)]

@@ -220,7 +220,12 @@ pub(crate) async fn start(
 }
 
 /// Waits for a job, with a progress bar on a terminal. Ctrl-C leaves the job running.
-async fn wait(mut job: Job, space: Option<&str>, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+pub(crate) async fn wait(
+    mut job: Job,
+    space: Option<&str>,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
     let path = path(&job.id.to_string());
     let mut intervals = FIRST_LOOKS.into_iter();
     while job.state == JobState::Running {

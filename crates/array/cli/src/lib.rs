@@ -12,6 +12,7 @@ mod alert;
 mod audit;
 mod channel;
 mod client;
+mod config;
 mod connect;
 mod console;
 mod doctor;
@@ -34,6 +35,7 @@ mod output;
 mod percent;
 mod pool;
 mod portal;
+mod private_file;
 mod profile;
 mod reservation;
 mod schedule;
@@ -45,6 +47,7 @@ mod share;
 mod sign_in;
 mod snapshot;
 mod status;
+mod support;
 mod tls;
 mod token;
 mod top;
@@ -55,7 +58,7 @@ mod volume;
 pub use console::Console;
 pub use lab::Verb as LabVerb;
 pub use names::with_names;
-pub use output::Format;
+pub use output::{Format, document};
 pub use pool::{Verb as PoolVerb, is_path};
 
 use client::Client;
@@ -89,7 +92,7 @@ pub struct Globals {
     /// Wait at most this many seconds for an answer
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 70, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// Format of the result: table, wide (more columns), json (every field), csv, name
+    /// Format of the result: table, wide (more columns), json (every field), yaml, csv, name
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
     #[arg(hide_possible_values = true)]
     pub output: Format,
@@ -191,6 +194,12 @@ pub enum Noun {
     /// Audit: who changed what
     #[command(subcommand)]
     Audit(audit::Verb),
+    /// Configuration: export, plan and apply it as a document
+    #[command(subcommand)]
+    Config(config::Verb),
+    /// Support: what the array knows of itself, in one file
+    #[command(subcommand)]
+    Support(support::Verb),
     /// Show what array and hosts do now, once a second, on the whole terminal
     #[command(
         after_help = "Examples:\n  windlass top\n  windlass top hosts\n  windlass top --once\n  windlass top --once -o json\n\nKeys: q ends it, Tab changes the view, s and r the order, / filters names, p pauses"
@@ -223,7 +232,7 @@ pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
         return 2;
     }
     let result = started().and_then(|runtime| runtime.block_on(execute(globals, noun, console)));
-    ended(result, console)
+    ended(globals, result, console)
 }
 
 /// Runs a verb of `windlass lab array`, whose noun has other verbs that need no array, and returns the exit status.
@@ -232,7 +241,7 @@ pub fn run_lab(globals: &Globals, verb: &LabVerb, console: &mut Console<'_>) -> 
         let client = Client::new(globals)?;
         runtime.block_on(lab::run(verb, &client, &mut Output::new(globals, console)))
     });
-    ended(result, console)
+    ended(globals, result, console)
 }
 
 fn started() -> Result<tokio::runtime::Runtime, CliError> {
@@ -241,15 +250,15 @@ fn started() -> Result<tokio::runtime::Runtime, CliError> {
 }
 
 /// Exit status of a result, whose error is reported.
-fn ended(result: Result<(), CliError>, console: &mut Console<'_>) -> u8 {
+fn ended(globals: &Globals, result: Result<(), CliError>, console: &mut Console<'_>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {
             let text = match globals.output {
-                Format::Json => format!("{:#}", error.document()),
-                _ => error.to_string(),
+                format if format.is_document() => document(format, &error.document()),
+                _ => Ok(error.to_string()),
             };
-            console.error(&text);
+            console.error(text.unwrap_or_else(|_| error.to_string()).trim_end());
             error.exit_status()
         }
     }
@@ -295,6 +304,8 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Token(verb) => token::run(verb, &client, &mut output).await,
         Noun::SignIn(verb) => sign_in::run(verb, &client, &mut output).await,
         Noun::Audit(verb) => audit::run(verb, &client, &mut output).await,
+        Noun::Support(verb) => support::run(verb, &client, &mut output).await,
+        Noun::Config(verb) => config::run(verb, &client, &mut output).await,
         Noun::Setup(verb) => setup::run(verb, &client, &mut output).await,
     }
 }

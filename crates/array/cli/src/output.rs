@@ -1,7 +1,7 @@
 //! Resources as tables, JSON, CSV or names.
 //!
 //! A resource lists its columns once ([`Resource::COLUMNS`]); list and show, table, wide and CSV
-//! all use that list. JSON is the array's answer, with every field.
+//! all use that list. JSON and YAML are the array's answer, with every field.
 
 use crate::client::Client;
 use crate::error::CliError;
@@ -24,6 +24,8 @@ pub enum Format {
     Wide,
     /// Every field, sizes in bytes, times in UTC
     Json,
+    /// The document of json as YAML
+    Yaml,
     /// Comma-separated values with every column, sizes in bytes
     Csv,
     /// One name per line
@@ -31,6 +33,13 @@ pub enum Format {
     /// Format of esxcli; only for `probe` and `disk settings list`, whose help names it
     #[value(hide = true)]
     Esxcli,
+}
+
+impl Format {
+    /// True for a document with every field: JSON or YAML.
+    pub const fn is_document(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
 }
 
 /// Value in a column.
@@ -147,7 +156,7 @@ impl<'a, 'c> Output<'a, 'c> {
     ) -> Result<(), CliError> {
         let columns = self.columns::<T>(shown)?;
         let text = match self.globals.output {
-            Format::Json => json(&items)?,
+            Format::Json | Format::Yaml => written(self.globals.output, &items)?,
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
             Format::Table | Format::Wide | Format::Esxcli => {
@@ -162,7 +171,7 @@ impl<'a, 'c> Output<'a, 'c> {
     }
 
     /// Shows a further part of a list that grows, with a heading before the `first` one. JSON is
-    /// one object per line.
+    /// one object per line, YAML one document each.
     pub(crate) fn more<T: Resource>(&mut self, items: &[T], first: bool) -> Result<(), CliError> {
         let columns = self.columns::<T>(|column| !column.wide)?;
         let headings = first && !self.globals.no_headers;
@@ -171,6 +180,10 @@ impl<'a, 'c> Output<'a, 'c> {
                 let line = |item: &T| serde_json::to_string(item).map(|text| text + "\n");
                 let lines: Result<String, _> = items.iter().map(line).collect();
                 lines.map_err(|error| CliError::failed(error.to_string()))?
+            }
+            Format::Yaml => {
+                let one = |item: &T| written(Format::Yaml, item).map(|text| format!("---\n{text}"));
+                items.iter().map(one).collect::<Result<String, CliError>>()?
             }
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, headings),
@@ -198,7 +211,7 @@ impl<'a, 'c> Output<'a, 'c> {
     pub(crate) fn show<T: Resource>(&mut self, item: &T) -> Result<(), CliError> {
         let columns = self.columns::<T>(|_| true)?;
         let text = match self.globals.output {
-            Format::Json => json(item)?,
+            Format::Json | Format::Yaml => written(self.globals.output, item)?,
             Format::Name => names(std::slice::from_ref(item)),
             Format::Csv => csv(&columns, std::slice::from_ref(item), !self.globals.no_headers),
             Format::Table | Format::Wide | Format::Esxcli => {
@@ -214,7 +227,7 @@ impl<'a, 'c> Output<'a, 'c> {
             self.report(&format!("note: {noun} {} already existed, with the same parameters", item.name()));
         }
         match self.globals.output {
-            Format::Json => self.show(item),
+            Format::Json | Format::Yaml => self.show(item),
             _ => self.list(std::slice::from_ref(item)),
         }
     }
@@ -246,16 +259,21 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(self.console.data(text)?)
     }
 
-    /// Writes a value as JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
-        let text = json(value)?;
+    /// True if the output is the array's answer as a document: JSON or YAML.
+    pub(crate) fn is_document(&self) -> bool {
+        self.globals.output.is_document()
+    }
+
+    /// Writes a value as a document: YAML if that was chosen, JSON otherwise.
+    pub(crate) fn document(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = written(self.globals.output, value)?;
         Ok(self.console.data(&text)?)
     }
 
     /// Reports deleted objects to programs: `{"deleted": [NAME, …]}`.
     pub(crate) fn deleted(&mut self, names: &[&str]) -> Result<(), CliError> {
         match self.globals.output {
-            Format::Json => self.json(&BTreeMap::from([("deleted", names)])),
+            Format::Json | Format::Yaml => self.document(&BTreeMap::from([("deleted", names)])),
             _ => Ok(()),
         }
     }
@@ -315,9 +333,21 @@ impl<'a, 'c> Output<'a, 'c> {
     }
 }
 
-fn json(value: &impl Serialize) -> Result<String, CliError> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| CliError::failed(error.to_string()))?;
-    Ok(text + "\n")
+/// A value as a document: YAML if that was chosen, JSON otherwise. Both have the same fields in the same order.
+///
+/// # Errors
+///
+/// A description, if the value has a key that is no text.
+pub fn document(format: Format, value: &impl Serialize) -> Result<String, String> {
+    let text = match format {
+        Format::Yaml => serde_saphyr::to_string(value).map_err(|error| error.to_string())?,
+        _ => serde_json::to_string_pretty(value).map_err(|error| error.to_string())?,
+    };
+    Ok(text.trim_end().to_owned() + "\n")
+}
+
+fn written(format: Format, value: &impl Serialize) -> Result<String, CliError> {
+    document(format, value).map_err(CliError::failed)
 }
 
 fn names<T: Resource>(items: &[T]) -> String {

@@ -163,8 +163,8 @@ impl Resource for WhatIfOne {
 
 /// Shows what deleting would free.
 fn what_if(answer: &WhatIfAnswer, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    if output.format() == Format::Json {
-        return output.json(answer);
+    if output.is_document() {
+        return output.document(answer);
     }
     output.list(&answer.each)?;
     match answer.freed_bytes {

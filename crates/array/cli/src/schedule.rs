@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use api::{Keep, PreviewedSnapshot, Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet, When};
 use std::collections::BTreeMap;
@@ -271,8 +271,8 @@ impl Resource for PreviewedSnapshot {
 
 /// Shows a preview: the next runs, then the snapshots that would be removed.
 fn previewed(preview: &SchedulePreviewed, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    if output.format() == Format::Json {
-        return output.json(preview);
+    if output.is_document() {
+        return output.document(preview);
     }
     let next: String = preview.next.iter().map(|time| format!("next  {time:.0}\n")).collect();
     output.text(&next)?;

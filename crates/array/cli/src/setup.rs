@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::CliError;
-use crate::output::{Format, Output};
+use crate::output::Output;
 use crate::secret::SecretSource;
 use crate::user::password;
 use api::{SetupCode, SetupRun, SetupState};
@@ -36,8 +36,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::Show => {
             let state = client.get::<SetupState>("/api/v1/setup").await?;
-            if output.format() == Format::Json {
-                return output.json(&state);
+            if output.is_document() {
+                return output.document(&state);
             }
             output.text(if state.needed {
                 "the array is without an administrator; create one:  windlass setup run NAME\n"
@@ -47,8 +47,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Code => {
             let code = client.post::<SetupCode>("/api/v1/setup/code", &serde_json::json!({})).await?.body;
-            if output.format() == Format::Json {
-                return output.json(&code);
+            if output.is_document() {
+                return output.document(&code);
             }
             output.text(&format!("{}\n", code.code))?;
             output.report(&format!("accepted until {:.0}", code.expires));

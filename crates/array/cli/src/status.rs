@@ -15,9 +15,9 @@ use text::duration::{age, measured};
 pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let status = client.get::<Status>("/api/v1/system").await?;
     match output.format() {
-        Format::Json => output.json(&status),
+        Format::Json | Format::Yaml => output.document(&status),
         Format::Name => output.text(&format!("{}\n", status.target)),
-        Format::Csv => Err(CliError::usage("status has no rows: use -o table or json".to_owned())),
+        Format::Csv => Err(CliError::usage("status has no rows: use -o table, json or yaml".to_owned())),
         Format::Table | Format::Wide | Format::Esxcli => {
             let mut forecasts = Vec::new();
             for pool in &status.pools {

@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, column, wide};
+use crate::output::{Column, Output, Resource, column, wide};
 use crate::user::{RoleName, role};
 use api::{Role, Token, TokenCreate, TokenCreated, TokenScopes};
 use jiff::Timestamp;
@@ -98,8 +98,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let expires = expires.map_err(|_| CliError::usage("the token would end beyond the calendar".to_owned()))?;
             let create = TokenCreate { name, role: Role::from(role), scopes, expires };
             let created = client.post::<TokenCreated>("/api/v1/tokens", &create).await?.body;
-            if output.format() == Format::Json {
-                return output.json(&created);
+            if output.is_document() {
+                return output.document(&created);
             }
             output.made("token", &created.token, true)?;
             // Shown even with --quiet: it is not kept.

@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use api::{Restored, TrashEmptied, TrashKind, TrashRestore, Trashed};
 use std::time::Duration;
@@ -131,7 +131,7 @@ pub(crate) async fn restore(
         output.report(&format!("{} grant{} made again", restored.grants, if restored.grants == 1 { "" } else { "s" }));
     }
     output.warnings(&restored.warnings);
-    if output.format() == Format::Json { output.json(&restored) } else { Ok(()) }
+    if output.is_document() { output.document(&restored) } else { Ok(()) }
 }
 
 /// Reports a deletion: where the object went.

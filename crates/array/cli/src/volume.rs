@@ -350,7 +350,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Reclaim { name: Some(name), report: true, .. } => {
             let space = client.get::<VolumeSpace>(&format!("{}/space", path(name))).await?;
             match output.format() {
-                Format::Json => output.json(&space),
+                Format::Json | Format::Yaml => output.document(&space),
                 _ => job::unmapped(&space, output),
             }
         }

@@ -9,8 +9,10 @@ mod alerts;
 mod answer;
 mod audit;
 mod backlog;
+mod bundles;
 mod channels;
 mod codes;
+mod configuration;
 mod connect;
 pub(crate) mod connections;
 mod console;
@@ -56,11 +58,13 @@ mod trash;
 mod users;
 mod volumes;
 
+pub(crate) use configuration::keep_days;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
+use crate::bundle::Bundles;
 use crate::doctor::Places;
 use crate::laboratory::Laboratory;
 use crate::management_store::ManagementStore;
@@ -70,6 +74,7 @@ use crate::recording::Recording;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
+use configuration::Plans;
 use guard::{Guard, Recorder, Refusals, Repeats, Trouble};
 pub(crate) use live::Streams;
 use problem::Fault;
@@ -118,6 +123,8 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(sign_ins::routes())
         .merge(setup::routes())
         .merge(audit::routes())
+        .merge(configuration::routes())
+        .merge(bundles::routes())
 }
 
 /// Every resource, and their description.
@@ -147,6 +154,10 @@ pub(crate) struct Surroundings {
     pub goes_on_without_audit: bool,
     /// Places of the array on its machine.
     places: Arc<Places>,
+    /// Plans of the configuration.
+    plans: Arc<Plans>,
+    /// Support bundles.
+    bundles: Bundles,
 }
 
 impl Surroundings {
@@ -164,6 +175,8 @@ impl Surroundings {
             repeats: Arc::default(),
             goes_on_without_audit,
             places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
+            plans: Arc::default(),
+            bundles: Bundles::of(state_dir),
         }
     }
 
@@ -186,12 +199,24 @@ pub(crate) fn guarded(
     surroundings: Surroundings,
     names: Option<Vec<String>>,
 ) -> Router {
-    let Surroundings { gate, desk, audit, recording, laboratory, trouble, repeats, goes_on_without_audit, places } =
-        surroundings;
+    let Surroundings {
+        gate,
+        desk,
+        audit,
+        recording,
+        laboratory,
+        trouble,
+        repeats,
+        goes_on_without_audit,
+        places,
+        plans,
+        bundles,
+    } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
     let reader = reader.layer(Extension(Arc::clone(&gate))).layer(Extension(Arc::clone(&desk)));
     let reader = reader.layer(Extension(Arc::clone(&laboratory)));
+    let reader = reader.layer(Extension(audit.clone())).layer(Extension(recording.clone()));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,
@@ -213,6 +238,8 @@ pub(crate) fn guarded(
         .layer(Extension(laboratory))
         .layer(Extension(recorder))
         .layer(Extension(places))
+        .layer(Extension(plans))
+        .layer(Extension(bundles))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

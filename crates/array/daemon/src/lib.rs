@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod bundle;
 mod config;
 mod doctor;
 mod http;

@@ -138,6 +138,14 @@ async fn supervise(
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
+    let exporting = tokio::spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
+    let forward = crate::notices::Forward::new(
+        Arc::clone(&surroundings.desk),
+        surroundings.audit.clone(),
+        array.clone(),
+        state_dir.path(),
+    );
+    let forwarding = tokio::spawn(forward.run());
     let (stop_notices, notices_stopped) = oneshot::channel::<()>();
     let notices_end = async { drop(notices_stopped.await) };
     let notices = tokio::spawn(crate::notices::run(Arc::clone(&surroundings.desk), array.clone(), notices_end));
@@ -151,6 +159,8 @@ async fn supervise(
     crate::notify::stopping();
     watchdog.abort();
     following.abort();
+    exporting.abort();
+    forwarding.abort();
     running.stop().await;
     recovering.abort();
     let _late = tokio::time::timeout(LABORATORY_END, laboratory.stop()).await;

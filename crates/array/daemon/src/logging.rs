@@ -4,11 +4,13 @@
 //! standard error that takes no data (a pipe whose reader is stuck, a slow terminal) delays no host.
 
 mod queue;
+mod ring;
 
 use crate::LogFormat;
 use anyhow::Context;
 use queue::Queue;
 use reactor::ServeError;
+use ring::Ring;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -23,6 +25,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that are not written yet, of all threads.
 static QUEUE: OnceLock<Arc<Queue>> = OnceLock::new();
+
+/// The last lines of all threads, whether they were written or not.
+static RING: OnceLock<Ring> = OnceLock::new();
 
 /// Subscriber for the last line of a process that aborts: no filter and no bound holds it back.
 static LAST: OnceLock<tracing::Dispatch> = OnceLock::new();
@@ -106,6 +111,17 @@ pub(crate) fn dropped_lines() -> u64 {
     QUEUE.get().map_or(0, |queue| queue.dropped_lines())
 }
 
+/// Returns the last lines of the log, at most 4 MiB.
+pub(crate) fn last_lines() -> String {
+    RING.get().map(Ring::text).unwrap_or_default()
+}
+
+/// Adds a line to the last ones, as if it had been logged.
+#[cfg(test)]
+pub(crate) fn remember(line: &str) {
+    RING.get_or_init(Ring::default).push(line.as_bytes());
+}
+
 /// Writer of one event, which the subscriber writes at once.
 struct Line {
     queue: Arc<Queue>,
@@ -115,6 +131,7 @@ struct Line {
 
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        RING.get_or_init(Ring::default).push(line);
         match self.first {
             true => self.queue.push_first(line),
             false => self.queue.push(line),

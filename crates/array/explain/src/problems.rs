@@ -42,6 +42,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             Run("windlass trash list -o json"),
         ],
     ),
+    of("apply-running", "Another plan of the configuration is being applied.", &[], &[Run("windlass job list")]),
     of(
         "audit-not-read",
         "The audit cannot be read.",
@@ -60,6 +61,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Do("Free space there. The array continues by itself.")],
     ),
+    of("bundle-running", "A support bundle is being made.", &[], &[Run("windlass job list")]),
+    of(
+        "bundle-unavailable",
+        "Support bundles cannot be read or written.",
+        &["The file system of the state directory is full or has failed."],
+        &[Do("Free space in the state directory, or repair it.")],
+    ),
     of("busy", "The array has too many requests waiting.", &["A program sends many requests at once."], AGAIN),
     of(
         "cannot-grow",
@@ -72,6 +80,18 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "Somebody else has changed the object since it was read.",
         &[],
         &[Do("Read the object again, and repeat the change if it is still wanted.")],
+    ),
+    of(
+        "configuration-moved",
+        "The configuration has changed since the plan was made, and nothing was applied.",
+        &["Somebody else has changed an object of a kind that a configuration has."],
+        &[Do("Plan the document again, and look at its steps:"), Run("windlass config plan FILE")],
+    ),
+    of(
+        "configuration-unavailable",
+        "The exports of days cannot be read, or the operating system fails.",
+        &["The file system of the state directory has failed."],
+        &[Do("Free space in the state directory, or repair it.")],
     ),
     of(
         "conflict",
@@ -90,6 +110,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The object was deleted while the job was in progress.",
         &[],
         &[Do("If it was deleted by mistake:"), Run("windlass trash list")],
+    ),
+    of(
+        "deletes-not-allowed",
+        "The plan deletes volumes or shares, and nothing was applied.",
+        &["The document does not name them. Of a kind that it has, it names all objects."],
+        &[Do("Permit it; they go to the trash:"), Run("windlass config apply FILE --allow-delete")],
     ),
     of(
         "denied",
@@ -219,6 +245,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["Secrets have 12 to 64 bytes; both directions need different ones."],
         &[Do("Let the array make a secret, or give another one.")],
     ),
+    of(
+        "invalid-configuration",
+        "The document cannot be read, or contradicts itself. Nothing was planned.",
+        &["A word is misspelt.", "Two objects have one name, or a reference names an object that is not there."],
+        &[Do("Correct the field that the parameters name, in that line:"), Run("windlass config plan FILE")],
+    ),
     of("invalid-expiry", "The time at which it would expire is over.", &[], &[Do("Give a time in the future.")]),
     of(
         "invalid-initiator-name",
@@ -269,6 +301,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("invalid-size", "The size is not possible.", &[], &[Do("Sizes of volumes are multiples of 512 bytes.")]),
     of("job-ended", "The job has ended already.", &[], &[Run("windlass job list")]),
+    of("job-failed", "The work of the job has failed. What it did stays done.", &[], &[Run("windlass job show JOB")]),
+    of(
+        "job-goes-on",
+        "The job can be neither changed nor cancelled: it ends soon, or a half of it would be left.",
+        &[],
+        &[Run("windlass job wait JOB")],
+    ),
     of(
         "last-admin",
         "The array would be without an administrator.",
@@ -356,6 +395,19 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Run("windlass pool show POOL"), Run("windlass explain pool-full")],
     ),
     of(
+        "no-such-bundle",
+        "The array does not have the support bundle. It keeps three, for a day.",
+        &[],
+        &[Run("windlass support bundle")],
+    ),
+    of("no-such-export", "No export of the configuration is kept of that day.", &[], &[Run("windlass config history")]),
+    of(
+        "no-such-plan",
+        "The array does not have the plan. It keeps the last eight, for an hour, and none over a restart.",
+        &[],
+        &[Run("windlass config plan FILE")],
+    ),
+    of(
         "no-such-lab-run",
         "No run of the laboratory has this number. The last twenty are kept.",
         &[],
@@ -398,6 +450,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Run("windlass volume set VOLUME --reserve thick")],
     ),
     of(
+        "nothing-applied",
+        "No configuration was applied since the array started.",
+        &[],
+        &[Run("windlass audit list --action config_apply")],
+    ),
+    of(
         "notification-unavailable",
         "Channels cannot be read or stored. Hosts are served.",
         &["The file system of the state directory is full or has failed."],
@@ -421,6 +479,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "Users and tokens cannot be read or stored. Hosts are served.",
         &["The file system of the state directory is full or has failed."],
         MANAGEMENT,
+    ),
+    of(
+        "plan-has-problems",
+        "Steps of the plan cannot be taken, and nothing was applied.",
+        &["A volume would shrink.", "A volume or share to delete has snapshots."],
+        &[Do("Correct the document, and plan it again:"), Run("windlass config plan FILE")],
     ),
     of(
         "pool-busy",
@@ -475,6 +539,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "A change of where a channel sends needs its secret anew, so that the secret is not sent to a stranger.",
         &[],
         &[Do("Give the password or secret with the change.")],
+    ),
+    of(
+        "secrets-not-exported",
+        "The array returns no secrets, and an export has none.",
+        &[],
+        &[Do("State secrets of new objects in the document, or take those that an apply generates.")],
     ),
     of(
         "set-up",

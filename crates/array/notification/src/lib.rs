@@ -20,8 +20,8 @@ mod render;
 
 pub use channel::{ChannelRecord, NewChannel};
 pub use condition::{Acknowledged, Alert, Condition, Telling, alert_id};
-pub use delivery::{TIME_LIMIT, send};
+pub use delivery::{TIME_LIMIT, send, send_audit};
 pub use error::{ChannelError, Class};
-pub use notice::{Delivery, Kind, Message, Notice};
+pub use notice::{AuditLine, Delivery, Kind, Message, Notice};
 pub use notices::{Change, Dispatch, NOTIFICATION_FAILING, Notices};
 pub use render::Sender;

@@ -100,3 +100,12 @@ impl Delivery {
         self.message.id
     }
 }
+
+/// A line of the audit, or a note about lines that cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditLine {
+    /// Time of the line.
+    pub time: Timestamp,
+    /// Text, without a line break.
+    pub text: String,
+}

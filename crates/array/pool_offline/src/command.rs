@@ -44,6 +44,8 @@ pub enum OutputFormat {
     Text,
     /// The fields of [`CheckOutcome`](crate::CheckOutcome) as one JSON object.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 /// Runs the command on the standard streams. Shows a progress line if standard error is a terminal.
@@ -113,6 +115,10 @@ pub(crate) fn print<T: Display + Serialize>(
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *output, outcome).map_err(io::Error::from).and_then(|()| writeln!(output))
         }
+        OutputFormat::Yaml => match serde_saphyr::to_string(outcome) {
+            Ok(text) => writeln!(output, "{}", text.trim_end()),
+            Err(error) => Err(io::Error::other(error)),
+        },
     };
     match written.and_then(|()| output.flush()) {
         // A reader that closed the pipe has read enough; the exit status has the verdict.

@@ -146,7 +146,7 @@ fn a_result_that_cannot_be_written_is_an_error_unless_the_reader_left() {
     }
     let pool = Fixture::empty();
     let arguments = CheckArguments { file: pool.path.clone(), quick: true, memory: None };
-    for format in [OutputFormat::Text, OutputFormat::Json] {
+    for format in [OutputFormat::Text, OutputFormat::Json, OutputFormat::Yaml] {
         let run = |kind| run_check(&arguments, format, &mut Failing(kind), &mut std::io::sink(), false);
         assert_eq!(run(std::io::ErrorKind::BrokenPipe), EXIT_CLEAN);
         assert_eq!(run(std::io::ErrorKind::StorageFull), crate::EXIT_FAILED);

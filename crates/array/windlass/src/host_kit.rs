@@ -146,8 +146,10 @@ pub(crate) fn run(
     datastores: bool,
     work: impl AsyncFnOnce(&Kit) -> Result<Shown, DiskError>,
 ) -> ExitCode {
-    if !matches!(globals.output, Format::Table | Format::Wide | Format::Json) {
-        return fail(&DiskError::Usage("disks and datastores are printed as a table or as JSON (-o json)".into()));
+    if !matches!(globals.output, Format::Table | Format::Wide | Format::Json | Format::Yaml) {
+        return fail(&DiskError::Usage(
+            "disks and datastores are printed as a table, as JSON (-o json) or as YAML (-o yaml)".into(),
+        ));
     }
     let options = match options {
         Ok(options) => KitOptions { quiet: globals.quiet, ..options },
@@ -157,12 +159,12 @@ pub(crate) fn run(
     match result {
         Ok(Shown::Done(done)) => {
             let printed = crate::print(&match globals.output {
-                Format::Json => {
+                Format::Json | Format::Yaml => {
                     let mut value = done.json;
                     if let Some(fields) = value.as_object_mut() {
                         fields.insert("spent".into(), spent.json());
                     }
-                    format!("{value:#}\n")
+                    crate::document(globals.output, &value)
                 }
                 _ if globals.quiet && done.failed.is_none() => String::new(),
                 _ => harmless_lines(&format!("{}\n{}", done.words, spent.table(globals.bytes))),
@@ -178,7 +180,7 @@ pub(crate) fn run(
         }
         Ok(Shown::Text(words, value, status)) => {
             let printed = crate::print(&match globals.output {
-                Format::Json => format!("{value:#}\n"),
+                Format::Json | Format::Yaml => crate::document(globals.output, &value),
                 _ => harmless_lines(&format!("{words}\n")),
             });
             if status == 0 { printed } else { ExitCode::from(status) }
@@ -193,8 +195,8 @@ pub(crate) fn run(
 }
 
 fn list(globals: &Globals, listing: &Listing) -> String {
-    if globals.output == Format::Json {
-        return format!("{:#}\n", listing.json);
+    if globals.output.is_document() {
+        return crate::document(globals.output, &listing.json);
     }
     let mut rows: Vec<Vec<String>> = Vec::new();
     if !globals.no_headers {
@@ -227,7 +229,7 @@ pub(crate) fn nfs_failure(on: &impl std::fmt::Display, error: &ClientError) -> E
 pub(crate) fn finish(globals: &Globals, result: Result<Done, DiskError>) -> ExitCode {
     match result {
         Ok(done) => crate::print(&match globals.output {
-            Format::Json => format!("{:#}\n", done.json),
+            Format::Json | Format::Yaml => crate::document(globals.output, &done.json),
             _ => harmless_lines(&format!("{}\n", done.words)),
         }),
         Err(error) => fail(&error),

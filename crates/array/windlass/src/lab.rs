@@ -125,8 +125,8 @@ pub(crate) fn run(verb: &Verb, globals: &Globals) -> ExitCode {
             let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
             ExitCode::from(cli::run_lab(globals, verb, &mut Console::standard(&mut out, &mut err)))
         }
-        _ if !matches!(format, Format::Table | Format::Wide | Format::Json) => {
-            usage("lab prints a table or JSON (-o json)")
+        _ if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Yaml) => {
+            usage("lab prints a table, JSON (-o json) or YAML (-o yaml)")
         }
         Verb::List => crate::print(&list(format)),
         Verb::Run(arguments) => match split(&arguments.words) {
@@ -242,7 +242,7 @@ fn options(
 }
 
 fn list(format: Format) -> String {
-    if format == Format::Json {
+    if format.is_document() {
         let case = |case: &Case| {
             let paper = case.paper();
             let needs: Vec<String> = case.needs.iter().map(ToString::to_string).collect();
@@ -265,7 +265,7 @@ fn list(format: Format) -> String {
             })
         };
         let all: Vec<_> = cases::ALL.iter().map(case).chain(nas::CASES.iter().map(of_directory)).collect();
-        return format!("{:#}\n", json!(all));
+        return crate::document(format, &json!(all));
     }
     let width = all_names().map(str::len).max().unwrap_or(0);
     let mut out = String::new();
@@ -304,7 +304,9 @@ fn measure_in_lines(options: &Options) -> ExitCode {
 fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     let Ended { run, left, .. } = ended;
     let text = match format {
-        Format::Json => serde_json::to_string_pretty(run).map(|text| text + "\n"),
+        Format::Json | Format::Yaml => {
+            serde_json::to_string_pretty(run).map(|text| crate::reformatted(format, text + "\n"))
+        }
         _ => Ok(harmless_lines(&table::run(run))),
     };
     let printed = match text {

@@ -192,8 +192,8 @@ fn main() -> ExitCode {
             Err(error) => fail(&error),
         },
         Command::Help { words } => help::run(self::command(), &words),
-        Command::Version if globals.output == Format::Json => {
-            print(&format!("{{\n  \"version\": \"{}\"\n}}\n", daemon::VERSION))
+        Command::Version if globals.output.is_document() => {
+            print(&document(globals.output, &serde_json::json!({ "version": daemon::VERSION })))
         }
         Command::Version => print(&format!("windlass {}\n", daemon::VERSION)),
         Command::Completion { shell } => {
@@ -224,6 +224,7 @@ fn main() -> ExitCode {
 fn offline_format(format: Format) -> pool_offline::OutputFormat {
     match format {
         Format::Json => pool_offline::OutputFormat::Json,
+        Format::Yaml => pool_offline::OutputFormat::Yaml,
         _ => pool_offline::OutputFormat::Text,
     }
 }
@@ -243,6 +244,20 @@ fn run_demo(arguments: &DemoArguments) -> ExitCode {
 }
 
 /// Writes to standard output. A closed pipe is not an error.
+/// A value as JSON or YAML.
+fn document(format: Format, value: &serde_json::Value) -> String {
+    // Both can write every value.
+    cli::document(format, value).unwrap_or_default()
+}
+
+/// A report that was written as JSON, as JSON or YAML.
+fn reformatted(format: Format, json: String) -> String {
+    match serde_json::from_str(&json) {
+        Ok(value) if format == Format::Yaml => document(format, &value),
+        _ => json,
+    }
+}
+
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,

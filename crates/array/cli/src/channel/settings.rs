@@ -65,6 +65,15 @@ impl From<Transport> for SyslogTransport {
     }
 }
 
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
 /// Options of `channel create email`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EmailOptions {
@@ -157,6 +166,9 @@ pub struct SyslogOptions {
     /// Trust these certificates (PEM) instead of those of the array's system
     #[arg(long, value_name = "FILE")]
     channel_ca: Option<PathBuf>,
+    /// Send the lines of the audit, too
+    #[arg(long)]
+    audit: bool,
 }
 
 impl SyslogOptions {
@@ -167,6 +179,7 @@ impl SyslogOptions {
             transport: self.transport.map(SyslogTransport::from).unwrap_or_default(),
             facility: self.facility,
             ca: certificates(self.channel_ca.as_deref())?,
+            audit: self.audit,
         })
     }
 }
@@ -213,6 +226,9 @@ pub struct Changes {
     /// Facility of syslog messages, 0 to 23
     #[arg(long, value_name = "NUMBER")]
     facility: Option<u8>,
+    /// Whether the lines of the audit are sent, too, as syslog messages: on, off
+    #[arg(long, value_name = "ON", value_enum, hide_possible_values = true)]
+    audit: Option<Switch>,
 }
 
 impl Changes {
@@ -235,7 +251,7 @@ impl Changes {
     }
 
     fn is_of_syslog(&self) -> bool {
-        self.transport.is_some() || self.facility.is_some()
+        self.transport.is_some() || self.facility.is_some() || self.audit.is_some()
     }
 
     /// Settings with these changes. An option of another kind of channel is refused.
@@ -266,6 +282,7 @@ impl Changes {
                 transport: self.transport.map_or(present.transport, SyslogTransport::from),
                 facility: self.facility.or(present.facility),
                 ca: ca.or(present.ca),
+                audit: self.audit.map_or(present.audit, |switch| switch == Switch::On),
             }),
         })
     }
@@ -333,7 +350,14 @@ mod tests {
 
     fn syslog() -> SyslogSettings {
         let transport = SyslogTransport::Udp;
-        SyslogSettings { server: "192.0.2.1".to_owned(), port: Some(5514), transport, facility: Some(3), ca: None }
+        SyslogSettings {
+            server: "192.0.2.1".to_owned(),
+            port: Some(5514),
+            transport,
+            facility: Some(3),
+            ca: None,
+            audit: false,
+        }
     }
 
     #[test]

@@ -64,13 +64,13 @@ pub(super) async fn run(
         let now = counters().await?;
         let sample = Sample { time: Timestamp::now().strftime("%H:%M:%S").to_string(), rows: rows(&before, &now) };
         before = now;
-        if output.format() != Format::Json {
+        if !output.is_document() {
             output.text(&table(samples.is_empty(), &sample.time, &sample.rows))?;
         }
         samples.push(sample);
     }
     match output.format() {
-        Format::Json => output.json(&samples),
+        Format::Json | Format::Yaml => output.document(&samples),
         _ if interval.is_some() => output.text(&summaries(&samples)),
         _ => Ok(()),
     }

@@ -57,7 +57,7 @@ pub(crate) async fn run(
 ) -> Result<(), CliError> {
     let mut state = State::new(*view);
     match (once, output.format()) {
-        (true, Format::Json) => output.json(&sample(client).await?),
+        (true, Format::Json | Format::Yaml) => output.document(&sample(client).await?),
         (true, _) => {
             look(client, &mut state, true).await?;
             if *view == View::Hosts {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod channels;
+mod config;
 mod effect;
 mod people;
 mod shares;
@@ -207,6 +208,14 @@ fn a_day_with_volumes() {
     ] {
         assert!(json.contains(part), "{json}");
     }
+    let yaml = array.ok(&["volume", "show", "win-dc1", "-o", "yaml"]);
+    // The same fields in the same order, and the same numbers.
+    let fields = |text: &str, end: &str| -> Vec<String> {
+        let name = |line: &str| Some(line.trim_start_matches([' ', '-', '"']).split_once(end)?.0.to_owned());
+        text.lines().filter_map(name).collect()
+    };
+    assert_eq!(fields(&yaml, ":"), fields(&json, "\":"), "{yaml}");
+    assert!(yaml.contains("\nsize_bytes: 1649267441664\n") && yaml.contains("\nwrite_cache: true\n"), "{yaml}");
 
     let refused = array.run(&["volume", "delete", "win-dc1", "--yes"]);
     assert_eq!(refused.status, 4);
@@ -226,6 +235,7 @@ fn a_day_with_volumes() {
     );
     array.ok(&["snapshot", "delete", "tmpl-win", "monday", "--yes"]);
     array.ok(&["volume", "delete", "tmpl-win", "--yes"]);
+    assert_eq!(array.ok(&["volume", "list", "-o", "yaml"]), "[]\n");
     assert_eq!(array.ok(&["volume", "list", "-o", "json"]), "[]\n");
 }
 
@@ -447,7 +457,7 @@ fn mistakes_are_told_with_their_status() {
             2,
             "there is no column \"colour\"; the columns are name,size,",
         ),
-        (&["volume", "list", "-o", "xml"], 2, "[possible values: table, wide, json, csv, name]"),
+        (&["volume", "list", "-o", "xml"], 2, "[possible values: table, wide, json, yaml, csv, name]"),
         (&["volume", "set", "v1"], 2, "--write-cache"),
         (&["access", "grant", "v1"], 2, "--host"),
         (&["access", "grant", "v1", "--any", "--host", "x"], 2, "cannot be used with"),

@@ -24,6 +24,20 @@ pub enum JobError {
         /// Requested action.
         wanted: &'static str,
     },
+    /// Work of the management plane cannot be ended by a command.
+    #[error("job {id} cannot be {wanted}: it has begun to change the array, or ends soon")]
+    GoesOn {
+        /// The job.
+        id: String,
+        /// Requested action.
+        wanted: &'static str,
+    },
+    /// Work of the management plane failed.
+    #[error("{reason}")]
+    ManagementFailed {
+        /// Reason.
+        reason: String,
+    },
     /// A sanitize operation failed.
     #[error(
         "sanitizing volume {volume} has failed: {reason}; the volume answers no reads or writes until it is sanitized again"
@@ -41,13 +55,18 @@ impl Condition for JobError {
         match self {
             Self::Ended { .. } => "job-ended",
             Self::SanitizeGoesOn { .. } => "sanitize-goes-on",
+            Self::GoesOn { .. } => "job-goes-on",
+            Self::ManagementFailed { .. } => "job-failed",
             Self::SanitizeFailed { .. } => "sanitize-failed",
         }
     }
 
     fn class(&self) -> Class {
         match self {
-            Self::Ended { .. } | Self::SanitizeGoesOn { .. } | Self::SanitizeFailed { .. } => Class::Conflict,
+            Self::Ended { .. } | Self::SanitizeGoesOn { .. } | Self::GoesOn { .. } | Self::SanitizeFailed { .. } => {
+                Class::Conflict
+            }
+            Self::ManagementFailed { .. } => Class::Failed,
         }
     }
 
@@ -55,6 +74,8 @@ impl Condition for JobError {
         let help = match self {
             Self::Ended { .. } => "list the jobs",
             Self::SanitizeGoesOn { .. } => "wait for its end, or delete the volume",
+            Self::GoesOn { .. } => "wait for its end",
+            Self::ManagementFailed { .. } => "see what was done",
             Self::SanitizeFailed { .. } => {
                 "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume"
             }
@@ -64,7 +85,10 @@ impl Condition for JobError {
 
     fn parameters(&self) -> Parameters {
         match self {
-            Self::Ended { id, .. } | Self::SanitizeGoesOn { id, .. } => vec![("job", id.clone())],
+            Self::Ended { id, .. } | Self::SanitizeGoesOn { id, .. } | Self::GoesOn { id, .. } => {
+                vec![("job", id.clone())]
+            }
+            Self::ManagementFailed { .. } => Vec::new(),
             Self::SanitizeFailed { volume, .. } => vec![("volume", volume.clone())],
         }
     }

@@ -8,13 +8,14 @@
 //!
 //! Each job stores its state as a document and continues after a restart. Its start, changes and
 //! cancellation are durable before the reply; its progress is written periodically. The last
-//! hundred ended jobs are listed until a restart. Sanitize operations, which hosts start and the
-//! target executes, appear as jobs, too (`sanitize.rs`, `sanitize_reports.rs`); their state is stored separately, and
-//! they cannot be cancelled.
+//! hundred ended jobs are listed until a restart. Work that is done elsewhere appears as jobs, too, which cannot be
+//! cancelled: sanitize operations, which hosts start and the target executes (`sanitize.rs`, `sanitize_reports.rs`),
+//! whose state is stored separately, and work of the management plane (`management.rs`).
 
 mod check;
 mod context;
 pub(crate) mod error;
+mod management;
 mod reclaim;
 mod requests;
 mod run;
@@ -41,6 +42,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub use error::JobError;
+pub use management::{ManagementJobEnd, ManagementJobProgress, ManagementJobStart, ManagementWork};
 pub use requests::{JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim};
 pub use view::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeReport};
 
@@ -59,10 +61,14 @@ trait Kind {
     fn volume(&self) -> Option<(Uuid, &str)> {
         None
     }
-    /// True if a host started the work: the job cannot be changed or cancelled, and neither stores
-    /// its state nor raises events.
-    fn is_of_host(&self) -> bool {
+    /// True if the work is done elsewhere: by the target for a host, or by the management plane. The job cannot be
+    /// changed or cancelled, and neither stores its state nor raises events.
+    fn is_elsewhere(&self) -> bool {
         false
+    }
+    /// Refusal of a change of a job whose work is done elsewhere.
+    fn refusal(&self, id: Uuid, wanted: &'static str) -> JobError {
+        JobError::GoesOn { id: id.to_string(), wanted }
     }
     /// Progress at the start.
     fn expected<'a>(&'a self, _catalog: &'a dyn DynCatalog) -> LocalBoxFuture<'a, Progress> {
@@ -102,6 +108,9 @@ enum Work {
     /// Stored in the operation's own document.
     #[serde(skip)]
     Sanitize(sanitize::Work),
+    /// Stored nowhere.
+    #[serde(skip)]
+    Management(management::Work),
 }
 
 /// Progress of a job.
@@ -271,7 +280,7 @@ impl Job {
 
     /// True if the state is stored in a job document.
     fn is_kept(&self) -> bool {
-        !self.work.borrow().of_kind().is_of_host()
+        !self.work.borrow().of_kind().is_elsewhere()
     }
 
     fn record(&self) -> JobRecord {
@@ -292,6 +301,7 @@ impl Work {
             Self::Scrub(work) => work,
             Self::Check(work) => work,
             Self::Sanitize(work) => work,
+            Self::Management(work) => work,
         }
     }
 
@@ -301,6 +311,7 @@ impl Work {
             Self::Scrub(work) => work,
             Self::Check(work) => work,
             Self::Sanitize(work) => work,
+            Self::Management(work) => work,
         }
     }
 
@@ -311,6 +322,7 @@ impl Work {
             Self::Scrub(work) => work.step(context, progress).await,
             Self::Check(work) => work.step(context, progress).await,
             Self::Sanitize(work) => work.step(progress).await,
+            Self::Management(work) => work.step(progress).await,
         }
     }
 
@@ -318,7 +330,7 @@ impl Work {
     fn is_the_same_as(&self, other: &Self) -> bool {
         let (one, other) = (self.of_kind(), other.of_kind());
         let volume = |work: &dyn Kind| work.volume().map(|(id, _)| id);
-        one.kind() == other.kind() && volume(one) == volume(other) && !one.is_of_host()
+        one.kind() == other.kind() && volume(one) == volume(other) && !one.is_elsewhere()
     }
 }
 

@@ -299,10 +299,11 @@ impl Control {
     }
 }
 
-/// Refuses changes of jobs that hosts have started.
+/// Refuses changes of jobs whose work is done elsewhere.
 fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
-    if job.work.borrow().of_kind().is_of_host() {
-        return Err(JobError::SanitizeGoesOn { id: job.id.to_string(), wanted }.into());
+    let work = job.work.borrow();
+    if work.of_kind().is_elsewhere() {
+        return Err(work.of_kind().refusal(job.id, wanted).into());
     }
     Ok(())
 }

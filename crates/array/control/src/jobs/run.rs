@@ -92,7 +92,7 @@ impl Control {
         }
     }
 
-    fn job_subject(&self, work: &dyn Kind) -> String {
+    pub(super) fn job_subject(&self, work: &dyn Kind) -> String {
         let Some((id, name)) = work.volume() else { return self.pool().name().to_owned() };
         self.directory().volume_by_id(id).map_or_else(|| name.to_owned(), |volume| volume.name.clone())
     }

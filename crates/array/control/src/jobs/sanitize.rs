@@ -5,6 +5,7 @@
 
 use super::{JobKind, JobReport, Kind, Progress, SanitizeReport};
 use crate::error::ControlError;
+use crate::jobs::error::JobError;
 use jiff::Timestamp;
 use pool::ObjectId;
 use std::cell::{Cell, RefCell};
@@ -13,15 +14,49 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use uuid::Uuid;
 
-/// Progress reported by the target; shared between the target's side and the job.
+/// Progress reported by the side that works; shared between that side and the job.
 #[derive(Debug, Default)]
-struct Told {
+pub(super) struct Told {
     progress: Cell<Progress>,
     ended: RefCell<Option<Result<(), ControlError>>>,
     waiting: RefCell<Option<Waker>>,
 }
 
 impl Told {
+    /// Nothing reported but the expected work.
+    pub fn new(progress: Progress) -> Self {
+        Self { progress: Cell::new(progress), ..Self::default() }
+    }
+
+    /// Takes progress.
+    pub fn advanced(&self, progress: Progress) {
+        self.progress.set(progress);
+        self.wake();
+    }
+
+    /// Takes the end.
+    pub fn end(&self, result: Result<(), ControlError>) {
+        self.ended.replace(Some(result));
+        self.wake();
+    }
+
+    /// Waits for progress. Returns false at the end.
+    pub async fn step(&self, progress: &mut Progress) -> Result<bool, ControlError> {
+        poll_fn(|context| {
+            if let Some(ended) = self.ended.borrow().clone() {
+                return Poll::Ready(ended.map(|()| false));
+            }
+            let now = self.progress.get();
+            if now != *progress {
+                *progress = now;
+                return Poll::Ready(Ok(true));
+            }
+            self.waiting.replace(Some(context.waker().clone()));
+            Poll::Pending
+        })
+        .await
+    }
+
     fn wake(&self) {
         if let Some(waker) = self.waiting.take() {
             waker.wake();
@@ -51,7 +86,7 @@ impl Eq for Work {}
 impl Work {
     /// `passes`: passes of an overwrite.
     pub fn new(volume: Uuid, object: ObjectId, name: String, passes: Option<u8>, progress: Progress) -> Self {
-        let told = Rc::new(Told { progress: Cell::new(progress), ..Told::default() });
+        let told = Rc::new(Told::new(progress));
         Self { volume, object, name, report: SanitizeReport { passes }, told }
     }
 
@@ -67,31 +102,17 @@ impl Work {
 
     /// Takes progress.
     pub fn advanced(&self, progress: Progress) {
-        self.told.progress.set(progress);
-        self.told.wake();
+        self.told.advanced(progress);
     }
 
     /// Ends the operation.
     pub fn end(&self, result: Result<(), ControlError>) {
-        self.told.ended.replace(Some(result));
-        self.told.wake();
+        self.told.end(result);
     }
 
     /// Waits for progress. Returns false at the end.
     pub async fn step(&self, progress: &mut Progress) -> Result<bool, ControlError> {
-        poll_fn(|context| {
-            if let Some(ended) = self.told.ended.borrow().clone() {
-                return Poll::Ready(ended.map(|()| false));
-            }
-            let now = self.told.progress.get();
-            if now != *progress {
-                *progress = now;
-                return Poll::Ready(Ok(true));
-            }
-            self.told.waiting.replace(Some(context.waker().clone()));
-            Poll::Pending
-        })
-        .await
+        self.told.step(progress).await
     }
 }
 
@@ -104,8 +125,12 @@ impl Kind for Work {
         Some((self.volume, &self.name))
     }
 
-    fn is_of_host(&self) -> bool {
+    fn is_elsewhere(&self) -> bool {
         true
+    }
+
+    fn refusal(&self, id: Uuid, wanted: &'static str) -> JobError {
+        JobError::SanitizeGoesOn { id: id.to_string(), wanted }
     }
 
     fn report(&self, _now: Timestamp) -> JobReport {

@@ -16,11 +16,15 @@ pub enum JobKind {
     Check,
     /// Makes the content of a volume unreadable at the request of a host.
     Sanitize,
+    /// Applies a plan of the configuration.
+    Apply,
+    /// Makes a support bundle.
+    Bundle,
 }
 
 impl JobKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize];
+    pub const ALL: [Self; 6] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize, Self::Apply, Self::Bundle];
 
     /// Word of the kind.
     pub const fn name(self) -> &'static str {
@@ -29,6 +33,8 @@ impl JobKind {
             Self::Scrub => "scrub",
             Self::Check => "check",
             Self::Sanitize => "sanitize",
+            Self::Apply => "apply",
+            Self::Bundle => "bundle",
         }
     }
 
@@ -36,7 +42,7 @@ impl JobKind {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Reclaim | Self::Scrub | Self::Sanitize => "bytes",
-            Self::Check => "steps",
+            Self::Check | Self::Apply | Self::Bundle => "steps",
         }
     }
 }
@@ -77,6 +83,8 @@ pub enum JobReport {
     Check(Option<CheckRecord>),
     /// Result of a sanitize operation.
     Sanitize(SanitizeReport),
+    /// The management plane has the result.
+    Management,
 }
 
 /// Job.

@@ -85,6 +85,34 @@ fn a_reclaim_whose_volume_is_deleted_says_so() {
     assert!(events(&array).contains(&told));
 }
 
+/// Work of the management plane is shown with its progress and end, and is nowhere after a restart.
+#[test]
+fn work_of_the_management_plane_is_a_job_that_cannot_be_cancelled() {
+    let array = Array::new();
+    let start = |work| array.run(ManagementJobStart { work, total: 10 }).unwrap();
+    let (apply, bundle) = (start(ManagementWork::Apply), start(ManagementWork::Bundle));
+    assert_eq!((apply.kind.name(), bundle.kind.name(), apply.done, apply.total), ("apply", "bundle", 0, 10));
+    array.run(ManagementJobProgress { job: apply.id, done: 4, total: 12 }).unwrap();
+    run_jobs(&array.control);
+    let now = show(&array, &apply);
+    assert_eq!((now.state, now.done, now.total), (JobState::Running, 4, 12));
+    let name = apply.id.to_string();
+    assert_eq!(array.code(JobCancel { job: name.clone() }), "job-goes-on");
+    assert_eq!(array.code(JobSet { job: name, share_percent: 50 }), "job-goes-on");
+    assert!(array.catalog.documents("job/").is_empty());
+    array.run(ManagementJobEnd { job: apply.id, result: Err("1 of 2 steps".to_owned()) }).unwrap();
+    array.run(ManagementJobEnd { job: bundle.id, result: Ok("bundle of 1 MiB".to_owned()) }).unwrap();
+    run_jobs(&array.control);
+    assert_eq!(show(&array, &apply).state, JobState::Failed("1 of 2 steps".to_owned()));
+    assert_eq!(show(&array, &bundle).state, JobState::Done);
+    assert_eq!(array.code(ManagementJobProgress { job: apply.id, done: 5, total: 12 }), "job-ended");
+    let told = ("job-failed".to_owned(), "apply of p0 failed: 1 of 2 steps".to_owned());
+    assert!(events(&array).contains(&told), "{:?}", events(&array));
+    assert!(events(&array).contains(&("job-done".to_owned(), "bundle of p0: bundle of 1 MiB".to_owned())));
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert!(again.run(JobList).unwrap().is_empty());
+}
+
 #[test]
 fn a_job_yields_to_hosts_by_its_share() {
     let array = Array::new();

@@ -10,7 +10,7 @@ const EXTENSION: &str = ".jsonl";
 
 /// File of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name {
+pub(crate) struct Name {
     /// Number of its first line; files in this order are in that of their lines.
     pub(super) first: u64,
     /// `YEAR-MONTH`.

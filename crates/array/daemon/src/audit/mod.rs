@@ -10,11 +10,14 @@ mod line;
 mod log;
 mod view;
 
+pub(crate) use files::Name as FileName;
 pub(crate) use line::{Author, Change, Intent, Outcome, Target};
-pub(crate) use view::{Query, View};
+pub(crate) use view::{Query, Raw, View};
 
+use jiff::Timestamp;
 use log::Log;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -27,6 +30,8 @@ pub(crate) struct Audit {
     directory: PathBuf,
     /// Absent before the first line, and after a failure: the next line opens the files again.
     log: Arc<Mutex<Option<Log>>>,
+    /// Lines that this run has written, or tried to.
+    written: Arc<AtomicU64>,
     /// Reads at a time: each has a file in memory.
     readers: Arc<Semaphore>,
 }
@@ -34,7 +39,8 @@ pub(crate) struct Audit {
 impl Audit {
     /// Audit in a state directory. Touches nothing.
     pub(crate) fn of(state_dir: &Path) -> Self {
-        Self { directory: state_dir.join(DIRECTORY), log: Arc::default(), readers: Arc::new(Semaphore::new(1)) }
+        let (log, written) = Default::default();
+        Self { directory: state_dir.join(DIRECTORY), log, written, readers: Arc::new(Semaphore::new(1)) }
     }
 
     /// Writes an intent durably. Returns its number.
@@ -53,6 +59,7 @@ impl Audit {
         body: impl FnOnce(&mut Log) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let (log, directory) = (Arc::clone(&self.log), self.directory.clone());
+        let written = Arc::clone(&self.written);
         let write = move || {
             let mut open = log.lock().unwrap_or_else(PoisonError::into_inner);
             // Whatever a failure has left, opening the files again repairs it.
@@ -62,6 +69,7 @@ impl Audit {
             };
             let result = body(&mut present)?;
             *open = Some(present);
+            written.fetch_add(1, Ordering::Relaxed);
             Ok(result)
         };
         tokio::task::spawn_blocking(write).await?
@@ -78,6 +86,43 @@ impl Audit {
         let directory = self.directory.clone();
         // Lines that are being written would look torn. What cannot be read leaves the log open.
         self.with_log(move |_| Ok(view::verify(&directory))).await?
+    }
+
+    /// Files with their numbers of first lines, oldest first.
+    pub(crate) async fn files(&self) -> anyhow::Result<Vec<FileName>> {
+        self.read(files::list).await
+    }
+
+    /// Complete lines of a file, of a time. A file that was removed meanwhile has none.
+    pub(crate) async fn lines(
+        &self,
+        name: FileName,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> anyhow::Result<String> {
+        let read = move |directory: &Path| {
+            if directory.join(name.text()).try_exists()? {
+                view::lines(directory, &name, since, until)
+            } else {
+                Ok(String::new())
+            }
+        };
+        self.read(read).await
+    }
+
+    /// The oldest `limit` lines after a number.
+    pub(crate) async fn after(&self, seq: u64, limit: usize) -> anyhow::Result<Vec<Raw>> {
+        self.read(move |directory| view::after(directory, seq, limit)).await
+    }
+
+    /// Number of the last line; 0 if there is none.
+    pub(crate) async fn last(&self) -> anyhow::Result<u64> {
+        self.read(view::last).await
+    }
+
+    /// Number of lines that this run has written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     async fn read<T: Send + 'static>(

@@ -21,6 +21,8 @@ pub(crate) struct Query {
     pub target: Option<String>,
     /// Only entries from this time on.
     pub since: Option<Timestamp>,
+    /// Only entries up to this time.
+    pub until: Option<Timestamp>,
 }
 
 /// An intent with its result.
@@ -47,6 +49,7 @@ impl Query {
         };
         self.before.is_none_or(|before| seq < before)
             && self.since.is_none_or(|since| time >= since)
+            && self.until.is_none_or(|until| time <= until)
             && is(&self.who, &intent.who.name)
             && is(&self.action, &intent.action)
             && of_target()
@@ -79,6 +82,71 @@ pub(super) fn list(directory: &Path, query: &Query) -> anyhow::Result<Vec<View>>
         }
     }
     Ok(views)
+}
+
+/// A line of the audit as it is in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raw {
+    /// Number.
+    pub seq: u64,
+    /// Time.
+    pub time: Timestamp,
+    /// Text, without its end.
+    pub text: String,
+}
+
+/// The oldest `limit` complete lines after a number. A line that cannot be read is passed over.
+pub(super) fn after(directory: &Path, seq: u64, limit: usize) -> anyhow::Result<Vec<Raw>> {
+    let names = files::list(directory)?;
+    // The file with the next line, if it is still there, and those behind it.
+    let first = names.iter().rposition(|name| name.first <= seq.saturating_add(1)).unwrap_or(0);
+    let mut found = Vec::new();
+    for name in names.iter().skip(first) {
+        for text in lines(directory, name, None, None)?.lines() {
+            let Ok(line) = serde_json::from_str::<Line>(text) else { continue };
+            if line.seq > seq {
+                found.push(Raw { seq: line.seq, time: line.time, text: text.to_owned() });
+            }
+            if found.len() >= limit {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Number of the last line; 0 if there is none.
+pub(super) fn last(directory: &Path) -> anyhow::Result<u64> {
+    for name in files::list(directory)?.iter().rev() {
+        let text = lines(directory, name, None, None)?;
+        if let Some(line) = text.lines().rev().find_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            return Ok(line.seq);
+        }
+    }
+    Ok(0)
+}
+
+/// Complete lines of a file, with their ends, of a time. Lines are as they are in the file, so that their chain can
+/// be verified elsewhere.
+pub(super) fn lines(
+    directory: &Path,
+    name: &files::Name,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> anyhow::Result<String> {
+    let text = files::read(directory, name)?;
+    // A last line without an end is being written.
+    let whole = text.rfind('\n').and_then(|end| text.get(..=end)).unwrap_or_default();
+    if since.is_none() && until.is_none() {
+        return Ok(whole.to_owned());
+    }
+    let fits = |line: &&str| {
+        // A line that cannot be read belongs to an export: it is what somebody looks for.
+        serde_json::from_str::<Line>(line).map_or(true, |line| {
+            since.is_none_or(|since| line.time >= since) && until.is_none_or(|until| line.time <= until)
+        })
+    };
+    Ok(whole.split_inclusive('\n').filter(fits).collect())
 }
 
 /// Result of a verification.

@@ -3,10 +3,17 @@
 use crate::audit::{Audit, Query as Wanted, View};
 use crate::http::answer;
 use crate::http::extract::Query;
+use crate::http::guard::Recorder;
 use crate::http::problem::{Fault, Refusal};
-use api::{AuditAuthor, AuditChange, AuditEntry, AuditQuery, AuditTarget, AuditVerification, List};
+use crate::people::Caller;
+use api::{AuditAuthor, AuditChange, AuditEntry, AuditLines, AuditQuery, AuditTarget, AuditVerification, List};
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use futures_util::{StreamExt, stream};
 use reactor::ArrayHandle;
+use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -17,7 +24,7 @@ const MAX_LIMIT: u32 = 1000;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(verify))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(verify)).routes(routes!(export))
 }
 
 /// Lists changes, sign-ins, and changes that were refused, newest first.
@@ -34,9 +41,9 @@ pub(super) async fn list(
     Extension(audit): Extension<Audit>,
     uri: axum::http::Uri,
 ) -> Result<Json<List<AuditEntry>>, Fault> {
-    let AuditQuery { limit, before, who, action, target, since } = query;
+    let AuditQuery { limit, before, who, action, target, since, until } = query;
     let limit = answer::number(limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
-    let views = audit.list(Wanted { limit, before, who, action, target, since }).await.map_err(unreadable)?;
+    let views = audit.list(Wanted { limit, before, who, action, target, since, until }).await.map_err(unreadable)?;
     // A full part may be followed by another one.
     let last = views.last().filter(|_| views.len() == limit);
     let next = last.map(|last| answer::part_from(&uri, &["before="], &format!("before={}", last.seq)));
@@ -49,6 +56,32 @@ pub(super) async fn list(
 pub(super) async fn verify(Extension(audit): Extension<Audit>) -> Result<Json<AuditVerification>, Fault> {
     let found = audit.verify().await.map_err(unreadable)?;
     Ok(Json(AuditVerification { lines: found.lines, ok: found.first_bad.is_none(), first_bad: found.first_bad }))
+}
+
+/// Returns the lines of the audit as they are in its files, oldest first: intents, their results, and the digest of the
+/// line before in each.
+#[utoipa::path(
+    get,
+    path = "/api/v1/audit.jsonl",
+    operation_id = "audit_export",
+    tag = "people",
+    params(AuditLines),
+    responses((status = 200, description = "JSON lines", content_type = "application/jsonl", body = String))
+)]
+pub(super) async fn export(
+    Query(AuditLines { since, until }): Query<AuditLines>,
+    Extension(audit): Extension<Audit>,
+    Extension(recorder): Extension<Arc<Recorder>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Fault> {
+    let files = audit.files().await.map_err(unreadable)?;
+    // One file is in memory at a time.
+    let parts = stream::iter(files).then(move |name| {
+        let audit = audit.clone();
+        async move { audit.lines(name, since, until).await.map_err(std::io::Error::other) }
+    });
+    let answer = async { ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(parts)).into_response() };
+    Ok(recorder.note(&caller, "audit_export", answer).await)
 }
 
 fn unreadable(error: anyhow::Error) -> Fault {

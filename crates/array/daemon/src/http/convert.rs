@@ -138,6 +138,7 @@ pub(super) fn job(view: JobView) -> Job {
             let method = if report.passes.is_some() { SanitizeMethod::Overwrite } else { SanitizeMethod::BlockErase };
             sanitize = Some(SanitizeReport { method, passes: report.passes });
         }
+        JobReport::Management => {}
     }
     Job {
         id: view.id,

@@ -77,8 +77,14 @@ const OPERATIONS: &[Operation] = &[
     row("alert_acknowledge", Operator, Volumes::Others),
     row("alert_list", Viewer, Volumes::Others),
     row("alert_unacknowledge", Operator, Volumes::Others),
+    row("audit_export", Admin, Volumes::Others),
     row("audit_list", Admin, Volumes::Others),
     row("audit_verify", Admin, Volumes::Others),
+    row("bundle_contents", Admin, Volumes::Others),
+    row("bundle_create", Admin, Volumes::Others),
+    row("bundle_delete", Admin, Volumes::Others),
+    row("bundle_download", Admin, Volumes::Others),
+    row("bundle_list", Admin, Volumes::Others),
     row("capabilities_show", Viewer, Volumes::None),
     row("channel_create", Admin, Volumes::Others),
     rehearsed("channel_delete", Admin, Volumes::Others),
@@ -88,6 +94,13 @@ const OPERATIONS: &[Operation] = &[
     row("channel_test", Admin, Volumes::Others),
     row("code_list", Viewer, Volumes::None),
     row("code_show", Viewer, Volumes::None),
+    row("config_applied", Admin, Volumes::Others),
+    row("config_apply", Admin, Volumes::Others),
+    row("config_export", Admin, Volumes::Others),
+    row("config_history", Admin, Volumes::Others),
+    row("config_history_show", Admin, Volumes::Others),
+    row("config_plan", Admin, Volumes::Others),
+    row("config_secrets", Admin, Volumes::Others),
     row("connect_plan", Viewer, Volumes::Others),
     row("connect_state", Viewer, Volumes::Others),
     row("connect_systems", Viewer, Volumes::None),
@@ -235,8 +248,10 @@ impl Operation {
     pub(super) fn is_change(&self, method: &str) -> bool {
         // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
         // themselves.
-        let changes_nothing =
-            matches!(self.name, "live_set" | "schedule_preview" | "space_what_if" | "signin_begin" | "setup_run");
+        let changes_nothing = matches!(
+            self.name,
+            "config_plan" | "live_set" | "schedule_preview" | "space_what_if" | "signin_begin" | "setup_run"
+        );
         !matches!(method, "GET" | "HEAD") && !changes_nothing
     }
 
@@ -290,7 +305,7 @@ mod tests {
     #[test]
     fn rights_are_given_by_admins() {
         for operation in OPERATIONS {
-            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code", "channel_"];
+            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code", "channel_", "config_", "bundle_"];
             if is_of_people.iter().any(|start| operation.name.starts_with(start)) {
                 let special = ["signin_begin", "signin_end", "signin_show"].contains(&operation.name);
                 assert!(special || operation.role() == "admin", "{}", operation.name);

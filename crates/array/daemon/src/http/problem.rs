@@ -3,7 +3,7 @@
 
 mod refusal;
 
-pub(super) use refusal::Refusal;
+pub(super) use refusal::{Parts, Refusal};
 
 use crate::laboratory::LabRefusal;
 use api::{Problem, User};
@@ -11,7 +11,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{Class, ControlError, Space};
 use notification::ChannelError;
-use refusal::Parts;
 
 /// Reason why a request was not executed.
 #[derive(Debug)]
@@ -143,6 +142,11 @@ impl Fault {
         self.parts().1
     }
 
+    /// Description of the problem.
+    pub(super) fn detail(&self) -> String {
+        self.parts().2
+    }
+
     /// Its problem document.
     pub(super) fn problem(&self) -> Problem {
         let (status, code, detail, help) = self.parts();
@@ -151,7 +155,10 @@ impl Fault {
             Self::Control(error) => Some(error),
             _ => None,
         };
-        let parameters = control.map(ControlError::parameters).unwrap_or_default();
+        let parameters = match self {
+            Self::Refused(refusal) => refusal.parameters(),
+            _ => control.map(ControlError::parameters).unwrap_or_default(),
+        };
         let users = control.map(ControlError::users).unwrap_or_default();
         let Space { needed, available } = control.map(ControlError::space).unwrap_or_default();
         let present = match self {

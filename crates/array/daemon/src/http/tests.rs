@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod audit;
+mod bundles;
 mod codes;
+mod configuration;
 mod dry_run;
 mod history;
 mod lists;

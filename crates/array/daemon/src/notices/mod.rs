@@ -5,6 +5,7 @@
 //! of the management plane.
 
 mod desk;
+mod forward;
 mod run;
 mod shown;
 mod store;
@@ -12,5 +13,6 @@ mod store;
 mod tests;
 
 pub(crate) use desk::Desk;
+pub(crate) use forward::Forward;
 pub(crate) use run::run;
 pub(crate) use shown::alerts;

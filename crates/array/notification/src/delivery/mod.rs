@@ -6,9 +6,9 @@ mod tls;
 mod webhook;
 
 use crate::channel::ChannelRecord;
-use crate::notice::Message;
+use crate::notice::{AuditLine, Message};
 use crate::render::{Sender, words};
-use api::ChannelSettings;
+use api::{ChannelSettings, SyslogSettings};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -26,6 +26,13 @@ pub async fn send(channel: &ChannelRecord, message: &Message, sender: &Sender) -
         }
     };
     let result = tokio::time::timeout(TIME_LIMIT, sending).await;
+    let result = result.unwrap_or_else(|_elapsed| Err(format!("no answer within {} s", TIME_LIMIT.as_secs())));
+    result.map(|text| words(&text)).map_err(|text| words(&text))
+}
+
+/// Sends lines of the audit to a syslog receiver, as [`send`] does a message.
+pub async fn send_audit(settings: &SyslogSettings, lines: &[AuditLine], sender: &Sender) -> Result<String, String> {
+    let result = tokio::time::timeout(TIME_LIMIT, syslog::send_audit(settings, lines, sender)).await;
     let result = result.unwrap_or_else(|_elapsed| Err(format!("no answer within {} s", TIME_LIMIT.as_secs())));
     result.map(|text| words(&text)).map_err(|text| words(&text))
 }

@@ -2,7 +2,7 @@
 //! noticed only if the connection, or the port, is refused.
 
 use super::{described, tls};
-use crate::notice::Message;
+use crate::notice::{AuditLine, Message};
 use crate::render::{Sender, syslog};
 use api::{SyslogSettings, SyslogTransport};
 use std::io;
@@ -20,8 +20,23 @@ const LOCAL: u8 = 16;
 
 /// Sends the syslog messages of a message.
 pub(super) async fn send(settings: &SyslogSettings, message: &Message, sender: &Sender) -> Result<String, String> {
-    let SyslogSettings { server, port, transport, facility, ca } = settings;
-    let messages = syslog::messages(sender, message, facility.unwrap_or(LOCAL));
+    deliver(settings, syslog::messages(sender, message, settings.facility.unwrap_or(LOCAL))).await
+}
+
+/// Sends lines of the audit, each as a syslog message.
+pub(super) async fn send_audit(
+    settings: &SyslogSettings,
+    lines: &[AuditLine],
+    sender: &Sender,
+) -> Result<String, String> {
+    let facility = settings.facility.unwrap_or(LOCAL);
+    // A datagram has to fit into what every receiver takes.
+    let most = if settings.transport == SyslogTransport::Udp { syslog::MAX_BYTES } else { syslog::MAX_AUDIT_BYTES };
+    deliver(settings, lines.iter().map(|line| syslog::audit(sender, line, facility, most)).collect()).await
+}
+
+async fn deliver(settings: &SyslogSettings, messages: Vec<Vec<u8>>) -> Result<String, String> {
+    let SyslogSettings { server, port, transport, ca, .. } = settings;
     let port = port.unwrap_or(if *transport == SyslogTransport::Tls { 6514 } else { 514 });
     let failed = |error: io::Error| format!("cannot send to {server} port {port}: {}", described(&error));
     match transport {

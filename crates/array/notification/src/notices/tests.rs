@@ -32,6 +32,7 @@ fn syslog(server: &str) -> ChannelSettings {
         transport: SyslogTransport::Udp,
         facility: None,
         ca: None,
+        audit: false,
     })
 }
 

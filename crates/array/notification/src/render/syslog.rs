@@ -2,12 +2,14 @@
 
 use super::Sender;
 use super::text::line;
-use crate::notice::{Kind, Message, Notice};
+use crate::notice::{AuditLine, Kind, Message, Notice};
 use ::text::terminal::harmless;
 use api::Severity;
 
 /// Largest message in bytes: what every receiver should take (RFC 5424 §6.1).
-const MAX_BYTES: usize = 2048;
+pub(crate) const MAX_BYTES: usize = 2048;
+/// Largest message with a line of the audit over a stream.
+pub(crate) const MAX_AUDIT_BYTES: usize = 64 << 10;
 /// Severity of the end of an alert, and of a test.
 const NOTICE: u8 = 5;
 
@@ -21,7 +23,7 @@ pub(crate) fn messages(sender: &Sender, message: &Message, facility: u8) -> Vec<
             header(&sender.machine, 255),
             sender.process,
         );
-        assembled(&head, data, text)
+        assembled(&head, data, text, MAX_BYTES)
     };
     let mut messages: Vec<Vec<u8>> = if message.is_test {
         vec![one(NOTICE, "test", "-", "test of notification")]
@@ -39,11 +41,23 @@ pub(crate) fn messages(sender: &Sender, message: &Message, facility: u8) -> Vec<
     messages
 }
 
-/// A message of at most [`MAX_BYTES`]; its text is cut between two characters.
-fn assembled(head: &str, data: &str, text: &str) -> Vec<u8> {
+/// Syslog message with a line of the audit, of at most `most` bytes.
+pub(crate) fn audit(sender: &Sender, line: &AuditLine, facility: u8, most: usize) -> Vec<u8> {
+    let head = format!(
+        "<{}>1 {:.6} {} windlass {} audit ",
+        u16::from(facility) * 8 + u16::from(NOTICE),
+        line.time,
+        header(&sender.machine, 255),
+        sender.process,
+    );
+    assembled(&head, "-", &harmless(&line.text), most)
+}
+
+/// A message of at most `most` bytes; its text is cut between two characters.
+fn assembled(head: &str, data: &str, text: &str, most: usize) -> Vec<u8> {
     // A text in UTF-8 begins with the byte order mark (RFC 5424 §6.4).
     let mut bytes = format!("{head}{data} \u{feff}").into_bytes();
-    let room = MAX_BYTES.saturating_sub(bytes.len());
+    let room = most.saturating_sub(bytes.len());
     let fits = |(at, c): &(usize, char)| at + c.len_utf8() <= room;
     let text: String = text.char_indices().take_while(fits).map(|(_, c)| c).collect();
     bytes.extend(text.into_bytes());

@@ -35,7 +35,14 @@ fn channels(port: u16) -> [ChannelSettings; 5] {
         ChannelSettings::Email(email(MailTls::Tls)),
         ChannelSettings::Webhook(webhook("http")),
         ChannelSettings::Webhook(webhook("https")),
-        ChannelSettings::Syslog(SyslogSettings { server, port: Some(port), transport, facility: None, ca: None }),
+        ChannelSettings::Syslog(SyslogSettings {
+            server,
+            port: Some(port),
+            transport,
+            facility: None,
+            ca: None,
+            audit: false,
+        }),
     ]
 }
 

@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 
 fn settings(port: u16, transport: SyslogTransport, ca: Option<String>) -> ChannelSettings {
     let (server, facility) = ("127.0.0.1".to_owned(), Some(3));
-    ChannelSettings::Syslog(SyslogSettings { server, port: Some(port), transport, facility, ca })
+    ChannelSettings::Syslog(SyslogSettings { server, port: Some(port), transport, facility, ca, audit: false })
 }
 
 /// Priority is facility × 8 + severity: daemon.crit, and daemon.notice for the end.

@@ -66,8 +66,11 @@ struct Listed {
 
 /// Runs the checks. Exit status: 0 if no check failed, 9 if one failed, 2 for a usage error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
-    if !matches!(format, Format::Table | Format::Wide | Format::Json) {
-        return fail("conformance prints a table or JSON (-o json), and JUnit's XML to a file (--junit FILE)", USAGE);
+    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Yaml) {
+        return fail(
+            "conformance prints a table, JSON (-o json) or YAML (-o yaml), and JUnit's XML to a file (--junit FILE)",
+            USAGE,
+        );
     }
     let foreign = match &arguments.url {
         Some(Target::Iscsi(_)) => arguments.nfs.given().map(|option| (option, "nfs")),
@@ -132,7 +135,8 @@ fn watched(
     {
         return fail(&format!("cannot write {}: {error}", file.display()), 1);
     }
-    let printed = crate::print(&if format == Format::Json { report.json() } else { report.table() });
+    let text = if format.is_document() { crate::reformatted(format, report.json()) } else { report.table() };
+    let printed = crate::print(&text);
     if report.count("failed") > 0 { ExitCode::from(FINDINGS) } else { printed }
 }
 
@@ -173,9 +177,9 @@ fn list(url: Option<&Target>, wanted: &[String], format: Format) -> Result<Strin
             (iscsi, nfs) => vec![("iSCSI", iscsi.unwrap_or_default()), ("NFS", nfs.unwrap_or_default())],
         },
     };
-    if format == Format::Json {
+    if format.is_document() {
         let rows = protocols.iter().flat_map(|(protocol, checks)| checks.iter().map(move |check| row(protocol, check)));
-        return Ok(format!("{:#}\n", json!(rows.collect::<Vec<_>>())));
+        return Ok(crate::document(format, &json!(rows.collect::<Vec<_>>())));
     }
     let mut text = String::new();
     for (protocol, checks) in protocols.iter().filter(|(_, checks)| !checks.is_empty()) {

@@ -46,7 +46,7 @@ fn text(verb: &Verb, globals: &Globals) -> Result<String, DiskError> {
     match verb {
         Verb::List => Ok(match globals.output {
             Format::Esxcli => settings::esxcli(&current),
-            Format::Json => {
+            Format::Json | Format::Yaml => {
                 let all = SETTINGS.iter().map(|setting| {
                     json!({
                         "path": setting.path,
@@ -58,7 +58,7 @@ fn text(verb: &Verb, globals: &Globals) -> Result<String, DiskError> {
                         "description": setting.description,
                     })
                 });
-                format!("{:#}\n", all.collect::<serde_json::Value>())
+                crate::document(globals.output, &all.collect::<serde_json::Value>())
             }
             _ => {
                 let mut rows: Vec<Vec<String>> = Vec::new();

@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
 }
 
 fn run_iscsi(arguments: &Arguments, url: &Url, format: Format) -> ExitCode {
-    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
+    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Yaml | Format::Esxcli) {
         return host_kit::fail(&DiskError::Usage(
-            "probe prints a table, JSON (-o json) or what esxcli prints (-o esxcli)".into(),
+            "probe prints a table, JSON (-o json), YAML (-o yaml) or what esxcli prints (-o esxcli)".into(),
         ));
     }
     let mut options = Options { write_test: arguments.write_test, ..Options::default() };
@@ -63,7 +63,7 @@ fn run_iscsi(arguments: &Arguments, url: &Url, format: Format) -> ExitCode {
         Err(error) => return fail(&url, error),
     };
     let printed = crate::print(&match format {
-        Format::Json => report.json(),
+        Format::Json | Format::Yaml => crate::reformatted(format, report.json()),
         Format::Esxcli => text::terminal::harmless_lines(&report.esxcli()),
         _ => text::terminal::harmless_lines(&report.table()),
     });

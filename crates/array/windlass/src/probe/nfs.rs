@@ -11,8 +11,10 @@ use virtual_disk::DiskError;
 
 /// Runs the probe, with the exit statuses of a logical unit's.
 pub(super) fn run(arguments: &Arguments, url: &Url, format: Format) -> ExitCode {
-    if !matches!(format, Format::Table | Format::Wide | Format::Json) {
-        return host_kit::fail(&DiskError::Usage("the probe of a share prints a table or JSON (-o json)".into()));
+    if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Yaml) {
+        return host_kit::fail(&DiskError::Usage(
+            "the probe of a share prints a table, JSON (-o json) or YAML (-o yaml)".into(),
+        ));
     }
     if let Some(option) = arguments.host.given_for_iscsi() {
         return host_kit::fail(&DiskError::Usage(format!("{option} is an option for iscsi:// URLs")));
@@ -27,7 +29,7 @@ pub(super) fn run(arguments: &Arguments, url: &Url, format: Format) -> ExitCode 
         Err(error) => return fail(url, &error),
     };
     let printed = crate::print(&match format {
-        Format::Json => report.json(),
+        Format::Json | Format::Yaml => crate::reformatted(format, report.json()),
         _ => text::terminal::harmless_lines(&report.table()),
     });
     let complete = report.is_complete();

@@ -131,6 +131,46 @@ impl Recorder {
         response
     }
 
+    /// Makes a change that is part of a larger one, as its author, with a record of its own.
+    pub(in crate::http) async fn make(
+        &self,
+        caller: &Caller,
+        operation: &Operation,
+        name: &str,
+        change: BTreeMap<String, Change>,
+        request: Request,
+    ) -> Response {
+        let change = change.into_iter().take(MAX_ITEMS);
+        let change = change.map(|(field, Change(before, after))| {
+            let change = Change(shown(&field, &before), shown(&field, &after));
+            (cut(&field), change)
+        });
+        let target = Target { kind: operation.noun().to_owned(), id: None, name: cut(name) };
+        let action = operation.name.to_owned();
+        let intent = Intent { who: author(caller), action, target, change: change.collect() };
+        self.record(intent, self.ask(caller, request)).await
+    }
+
+    /// Has a request executed for an author who may, without a record.
+    pub(in crate::http) async fn ask(&self, caller: &Caller, mut request: Request) -> Response {
+        request.extensions_mut().insert(caller.clone());
+        let Ok(response) = self.reader.clone().oneshot(request).await;
+        response
+    }
+
+    /// Records a read that shows so much that its author is of interest.
+    pub(in crate::http) async fn note(
+        &self,
+        caller: &Caller,
+        operation: &str,
+        answer: impl Future<Output = Response>,
+    ) -> Response {
+        let kind = operation.split('_').next().unwrap_or_default().to_owned();
+        let target = Target { kind, id: None, name: String::new() };
+        let (action, change) = (operation.to_owned(), BTreeMap::new());
+        self.record(Intent { who: author(caller), action, target, change }, answer).await
+    }
+
     /// Writes an intent. Returns no number if the array is configured to go on without.
     async fn begin(&self, intent: Intent) -> Result<Option<u64>, Refusal> {
         match self.audit.begin(intent).await {
@@ -160,8 +200,7 @@ impl Recorder {
         let Ok(uri) = Uri::builder().path_and_query(parts.uri.path()).build() else { return Value::Null };
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = uri;
-        request.extensions_mut().insert(caller.clone());
-        let Ok(response) = self.reader.clone().oneshot(request).await;
+        let response = self.ask(caller, request).await;
         if response.status() != StatusCode::OK {
             return Value::Null;
         }

@@ -1,13 +1,16 @@
 //! Refusals of the guard, of requests about users, tokens, sign-ins and channels, and about files of the management
 //! plane.
 
+use crate::http::configuration::PlanRefusal;
 use crate::laboratory::LabRefusal;
 use axum::http::StatusCode;
+use configuration::Invalid;
 use identity::{Class, IdentityError, Role};
 use notification::ChannelError;
+use uuid::Uuid;
 
 /// Status, code, description and advice of a problem.
-pub(super) type Parts = (StatusCode, &'static str, String, Option<String>);
+pub(in crate::http) type Parts = (StatusCode, &'static str, String, Option<String>);
 
 /// Reason for which a caller may not do what it asks for.
 #[derive(Debug)]
@@ -47,6 +50,22 @@ pub(in crate::http) enum Refusal {
     Notification(ChannelError),
     /// A condition of the laboratory.
     Lab(LabRefusal),
+    /// There is no such support bundle.
+    NoBundle {
+        /// Its id.
+        id: Uuid,
+    },
+    /// A support bundle is being made.
+    BundleRunning,
+    /// Support bundles cannot be read or written.
+    BundleUnavailable {
+        /// Description of the problem.
+        reason: String,
+    },
+    /// A document of the configuration cannot be read, or contradicts itself.
+    Configuration(Invalid),
+    /// A rule about plans of the configuration.
+    Plan(PlanRefusal),
     /// Channels cannot be read or stored.
     NotificationUnavailable {
         /// Description of the problem.
@@ -75,6 +94,13 @@ pub(in crate::http) enum Refusal {
 }
 
 impl Refusal {
+    /// Parameters of the problem, by name.
+    pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
+        let Self::Configuration(Invalid { field, line, .. }) = self else { return Vec::new() };
+        let field = Some(("field", field.clone())).filter(|(_, field)| !field.is_empty());
+        field.into_iter().chain(line.map(|line| ("line", line.to_string()))).collect()
+    }
+
     /// Status, code, description and advice.
     pub(super) fn parts(&self) -> Parts {
         let forbidden =
@@ -116,6 +142,23 @@ impl Refusal {
             Self::Lab(refusal) => {
                 (of_lab(refusal), refusal.code(), refusal.to_string(), refusal.help().map(str::to_owned))
             }
+            Self::NoBundle { id } => {
+                let detail = format!("there is no support bundle {id}: three are kept, for a day");
+                (StatusCode::NOT_FOUND, "no-such-bundle", detail, Some("list them, or make one".to_owned()))
+            }
+            Self::BundleRunning => {
+                let detail = "a support bundle is being made".to_owned();
+                (StatusCode::CONFLICT, "bundle-running", detail, Some("wait for its job".to_owned()))
+            }
+            Self::BundleUnavailable { reason } => {
+                let help = "free space in the state directory, or repair it";
+                let detail = format!("support bundles cannot be read or written: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "bundle-unavailable", detail, Some(help.to_owned()))
+            }
+            Self::Configuration(error) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "invalid-configuration", error.to_string(), None)
+            }
+            Self::Plan(refusal) => refusal.parts(),
             Self::NotificationUnavailable { reason } => {
                 let help = Some("free space in the state directory, or repair it, and restart; without STATE_DIR/management.redb users, tokens and channels begin anew".to_owned());
                 let detail = format!("channels cannot be read or stored: {reason}");

@@ -69,6 +69,42 @@ async fn every_change_has_its_author_fields_and_result() {
     assert_eq!(plane.ask(&otto, "GET", "/api/v1/audit", None).await.status, 403);
 }
 
+/// The export has the lines of the files, whose chain can be verified elsewhere; `until` ends lists and exports.
+#[tokio::test]
+async fn the_audit_is_exported_as_it_is_and_until_a_time() {
+    let plane = Plane::new().await;
+    for name in ["v1", "v2", "v3"] {
+        let create = json!({ "name": name, "size_bytes": 1 << 20 });
+        assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(create)).await.status, 201);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let export = async |query: &str| {
+        let path = format!("/api/v1/audit.jsonl{query}");
+        let (status, lines) = super::configuration::text(&plane, "GET", &path, "", String::new()).await;
+        assert_eq!(status, 200, "{lines}");
+        lines
+    };
+    let lines = export("").await;
+    let mut previous = "0".repeat(64);
+    for line in lines.lines() {
+        let value: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(value["previous"], previous.as_str());
+        previous = identity::Digest::of(line.as_bytes()).to_string();
+    }
+    // The export has its own record.
+    let files = std::fs::read_dir(plane.directory.path().join("audit")).unwrap();
+    let whole: String = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    assert!(lines.lines().count() >= 6 && whole.starts_with(&lines), "{lines}");
+    let second: Value = serde_json::from_str(lines.lines().nth(2).unwrap()).unwrap();
+    let time = second["time"].as_str().unwrap();
+    assert_eq!(export(&format!("?until={time}")).await.lines().count(), 3);
+    let from = export(&format!("?since={time}")).await;
+    assert!(from.starts_with(lines.lines().nth(2).unwrap()), "{from}");
+    let names = |entries: Vec<Value>| entries.iter().map(|of| of["target"]["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(entries(&plane, &format!("?until={time}")).await), ["v2", "v1"]);
+    assert_eq!(names(entries(&plane, &format!("?until={time}&since={time}")).await), ["v2"]);
+}
+
 #[tokio::test]
 async fn nothing_changes_while_the_audit_cannot_be_written() {
     for goes_on in [false, true] {

@@ -51,9 +51,10 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         // Files are in no mirror: the file system of the share looks them up. Neither is what the NFS server knows
         // of its clients and rules, which is listed on demand.
         let of_server = path.starts_with("/api/v1/nfs/") || path == "/api/v1/shares/{share}/hosts/{host}";
-        // Users, channels, the audit and the laboratory are no part of the array. An examination looks at people,
-        // too.
-        let of_plane = ["people", "notification", "lab"].iter().any(|tag| operations["get"]["tags"] == json!([tag]));
+        // Users, channels, the audit and the laboratory are no part of the array. An examination, the configuration and
+        // bundles have people, too.
+        let tags = ["people", "notification", "configuration", "support", "lab"];
+        let of_plane = tags.iter().any(|tag| operations["get"]["tags"] == json!([tag]));
         let of_plane = of_plane || path == "/api/v1/doctor";
         if operations.get("get").is_none() || path.contains("/files") || of_server || of_plane {
             continue;

@@ -1,0 +1,515 @@
+//! Objects of a document, one type for each kind. Lists whose order means nothing are sorted, so that equal settings
+//! are equal documents.
+
+use crate::Fields;
+use api::{AccessState, ChannelSettings, CopyPolicy, Keep, NfsVersion, QuietHours, Reserve, Role, Severity, Squash};
+use api::{TokenScopes, When};
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// Kind of an object, in the order of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Settings of the pool.
+    Pool,
+    /// Network portal.
+    Portal,
+    /// Target port group.
+    PortGroup,
+    /// Volume without its content.
+    Volume,
+    /// Share without its files.
+    Share,
+    /// Host.
+    Host,
+    /// Host group.
+    HostGroup,
+    /// Grant of a volume.
+    Access,
+    /// Export rule of a share.
+    Export,
+    /// Schedule of snapshots.
+    Schedule,
+    /// Channel of notification.
+    Channel,
+    /// User.
+    User,
+    /// Token.
+    Token,
+}
+
+impl Kind {
+    /// All kinds, in the order of a document.
+    pub const ALL: [Self; 13] = [
+        Self::Pool,
+        Self::Portal,
+        Self::PortGroup,
+        Self::Volume,
+        Self::Share,
+        Self::Host,
+        Self::HostGroup,
+        Self::Access,
+        Self::Export,
+        Self::Schedule,
+        Self::Channel,
+        Self::User,
+        Self::Token,
+    ];
+
+    /// Word of the kind: its key in a document.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::Portal => "portal",
+            Self::PortGroup => "port_group",
+            Self::Volume => "volume",
+            Self::Share => "share",
+            Self::Host => "host",
+            Self::HostGroup => "host_group",
+            Self::Access => "access",
+            Self::Export => "export",
+            Self::Schedule => "schedule",
+            Self::Channel => "channel",
+            Self::User => "user",
+            Self::Token => "token",
+        }
+    }
+
+    /// Sentence about the kind, for the reader of a document.
+    pub(crate) const fn about(self) -> &'static str {
+        match self {
+            Self::Pool => "Settings of the pool. Percentages of its size; without commitment_limit_percent, no limit.",
+            Self::Portal => "Network portals, by the address they listen on (windlass.toml has the addresses).",
+            Self::PortGroup => "Target port groups and their access states.",
+            Self::Volume => "Volumes, without their content.",
+            Self::Share => "Shares, without their files.",
+            Self::Host => "Hosts, without their CHAP secrets. A new host may have secret and mutual_secret in chap.",
+            Self::HostGroup => "Host groups.",
+            Self::Access => "Grants of volumes: to a host, to group:NAME, or to any.",
+            Self::Export => "Export rules of shares: to a host, to group:NAME, to a network, or to any.",
+            Self::Schedule => "Schedules of snapshots. Minutes count from midnight, days of the week from Monday, 1.",
+            Self::Channel => "Channels of notification, without their secrets.",
+            Self::User => "Users, without their passwords. A new user may have a password.",
+            Self::Token => "Tokens, without their secrets.",
+        }
+    }
+
+    /// True if every array has these objects: they are neither added nor removed.
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Pool | Self::Portal | Self::PortGroup)
+    }
+
+    /// True if removing an object removes content.
+    pub const fn has_content(self) -> bool {
+        matches!(self, Self::Volume | Self::Share)
+    }
+}
+
+/// An object of a document.
+pub(crate) trait Entry: Serialize + DeserializeOwned {
+    /// Its kind.
+    const KIND: Kind;
+    /// Name that distinguishes it from the others of its kind.
+    fn name(&self) -> String;
+    /// Brings it to its only form, and takes its secrets out.
+    fn settle(&mut self) -> Fields {
+        Fields::new()
+    }
+}
+
+/// Settings of the pool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Percentage in use at which the pool warns.
+    pub warn_percent: u8,
+    /// Percentage in use at which the pool is critical.
+    pub critical_percent: u8,
+    /// Limit of the sizes of all volumes together, in percent of the pool's size; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitment_limit_percent: Option<u32>,
+    /// Seconds for which the trash keeps what is deleted.
+    pub trash_seconds: u32,
+}
+
+/// Network portal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Portal {
+    /// Address that it listens on.
+    pub listen: String,
+    /// Target port group.
+    pub group: u16,
+    /// Address to which logins are redirected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect: Option<String>,
+    /// True if initiators may keep that address.
+    #[serde(default)]
+    pub redirect_permanently: bool,
+}
+
+/// Target port group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortGroup {
+    /// Its number.
+    pub id: u16,
+    /// Access state.
+    pub state: AccessState,
+    /// Preferred by the array.
+    pub preferred: bool,
+}
+
+/// Volume without its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Volume {
+    /// Name.
+    pub name: String,
+    /// Size.
+    pub size_bytes: u64,
+    /// Thick or thin.
+    pub reserve: Reserve,
+    /// Percentage of a thick volume that is reserved for overwrites of shared blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite_reserve_percent: Option<u8>,
+    /// Blocks of zeros take no space.
+    pub zero_detection: bool,
+    /// Writes are durable only after a flush.
+    pub write_cache: bool,
+    /// Percentage of its size whose mapping raises a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_percent: Option<u8>,
+    /// Percentage of its size whose mapping raises a critical event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_percent: Option<u8>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Share without its files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Name.
+    pub name: String,
+    /// Protocols that serve it.
+    pub protocols: Vec<NfsVersion>,
+    /// Whether copies share blocks.
+    pub copy: CopyPolicy,
+    /// Most bytes that its files may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
+    /// Owner of the root directory at its creation.
+    pub owner_uid: u32,
+    /// Group of the root directory at its creation.
+    pub owner_gid: u32,
+    /// Permission bits of the root directory at its creation, four octal digits.
+    pub mode: String,
+}
+
+/// CHAP names of a host, and, in documents that are read, its secrets.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chap {
+    /// Name that the host presents.
+    pub user: String,
+    /// Its secret; never in an export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Name that the array presents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutual_user: Option<String>,
+    /// Its secret; never in an export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutual_secret: Option<String>,
+}
+
+/// Host.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Name.
+    pub name: String,
+    /// Names of its initiators.
+    #[serde(default)]
+    pub iqns: Vec<String>,
+    /// Addresses from which it uses shares.
+    #[serde(default)]
+    pub addresses: Vec<IpAddr>,
+    /// CHAP, if it has to authenticate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chap: Option<Chap>,
+}
+
+/// Host group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostGroup {
+    /// Name.
+    pub name: String,
+    /// Names of its hosts.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+}
+
+/// Grant of a volume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Name of the volume.
+    pub volume: String,
+    /// Name of a host, `group:NAME`, or `any`.
+    pub host: String,
+    /// Logical unit number.
+    pub lun: u16,
+}
+
+/// Export rule of a share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Export {
+    /// Name of the share.
+    pub share: String,
+    /// Name of a host, `group:NAME`, a network, or `any`.
+    pub host: String,
+    /// Reading alone.
+    pub read_only: bool,
+    /// Whose identity is replaced by the anonymous one.
+    pub squash: Squash,
+    /// Anonymous user.
+    pub anonymous_uid: u32,
+    /// Anonymous group.
+    pub anonymous_gid: u32,
+    /// Only from ports below 1024.
+    pub privileged_port: bool,
+}
+
+/// Schedule of snapshots.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Name.
+    pub name: String,
+    /// Zone of its times.
+    pub zone: String,
+    /// Names of volumes.
+    #[serde(default)]
+    pub volumes: Vec<String>,
+    /// Snapshots that are kept whatever their age.
+    pub keep_last: u16,
+    /// Seconds for which each snapshot is locked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_seconds: Option<u32>,
+    /// No run is due.
+    #[serde(default)]
+    pub paused: bool,
+    /// Times of its runs.
+    pub when: When,
+    /// Snapshots that are kept.
+    #[serde(default)]
+    pub keep: Keep,
+    /// Label of volumes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub label: BTreeMap<String, String>,
+}
+
+/// Channel of notification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// Name.
+    pub name: String,
+    /// Alerts are sent.
+    pub enabled: bool,
+    /// Least severity of what is sent.
+    pub min_severity: Severity,
+    /// Codes of alerts that are sent; none: all.
+    #[serde(default)]
+    pub codes: Vec<String>,
+    /// Time of the day in which only critical alerts are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet_hours: Option<QuietHours>,
+    /// Kind of the channel, and its settings.
+    pub settings: ChannelSettings,
+}
+
+/// User.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Name.
+    pub name: String,
+    /// What the user may do.
+    pub role: Role,
+    /// May not sign in.
+    #[serde(default)]
+    pub locked: bool,
+    /// Password of a new user; never in an export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+}
+
+/// Token.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Token {
+    /// Name.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// End of its validity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// What it is limited to.
+    #[serde(default)]
+    pub scopes: TokenScopes,
+}
+
+fn sorted<T: Ord>(list: &mut Vec<T>) {
+    let set: BTreeSet<T> = std::mem::take(list).into_iter().collect();
+    *list = set.into_iter().collect();
+}
+
+fn secrets<const N: usize>(found: [(&str, Option<String>); N]) -> Fields {
+    let given = found.into_iter().filter_map(|(name, secret)| Some((name.to_owned(), Value::String(secret?))));
+    given.collect()
+}
+
+impl Entry for Pool {
+    const KIND: Kind = Kind::Pool;
+    fn name(&self) -> String {
+        String::new()
+    }
+}
+
+impl Entry for Portal {
+    const KIND: Kind = Kind::Portal;
+    fn name(&self) -> String {
+        self.listen.clone()
+    }
+}
+
+impl Entry for PortGroup {
+    const KIND: Kind = Kind::PortGroup;
+    fn name(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+impl Entry for Volume {
+    const KIND: Kind = Kind::Volume;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+impl Entry for Share {
+    const KIND: Kind = Kind::Share;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        self.protocols.sort_unstable_by_key(|version| matches!(version, NfsVersion::V4));
+        self.protocols.dedup();
+        self.mode = format!("{:0>4}", self.mode);
+        Fields::new()
+    }
+}
+
+impl Entry for Host {
+    const KIND: Kind = Kind::Host;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        self.iqns.iter_mut().for_each(|iqn| iqn.make_ascii_lowercase());
+        sorted(&mut self.iqns);
+        sorted(&mut self.addresses);
+        let Some(chap) = &mut self.chap else { return Fields::new() };
+        secrets([("secret", chap.secret.take()), ("mutual_secret", chap.mutual_secret.take())])
+    }
+}
+
+impl Entry for HostGroup {
+    const KIND: Kind = Kind::HostGroup;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        sorted(&mut self.hosts);
+        Fields::new()
+    }
+}
+
+impl Entry for Access {
+    const KIND: Kind = Kind::Access;
+    fn name(&self) -> String {
+        format!("{} {}", self.volume, self.host)
+    }
+}
+
+impl Entry for Export {
+    const KIND: Kind = Kind::Export;
+    fn name(&self) -> String {
+        format!("{} {}", self.share, self.host)
+    }
+}
+
+impl Entry for Schedule {
+    const KIND: Kind = Kind::Schedule;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        sorted(&mut self.volumes);
+        Fields::new()
+    }
+}
+
+impl Entry for Channel {
+    const KIND: Kind = Kind::Channel;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        sorted(&mut self.codes);
+        match &mut self.settings {
+            ChannelSettings::Email(of) => {
+                of.has_password = Some(of.password.is_some() || of.has_password == Some(true));
+                secrets([("password", of.password.take())])
+            }
+            ChannelSettings::Webhook(of) => {
+                of.has_secret = Some(of.secret.is_some() || of.has_secret == Some(true));
+                secrets([("secret", of.secret.take())])
+            }
+            ChannelSettings::Syslog(_) => Fields::new(),
+        }
+    }
+}
+
+impl Entry for User {
+    const KIND: Kind = Kind::User;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        secrets([("password", self.password.take())])
+    }
+}
+
+impl Entry for Token {
+    const KIND: Kind = Kind::Token;
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+    fn settle(&mut self) -> Fields {
+        sorted(&mut self.scopes.networks);
+        Fields::new()
+    }
+}

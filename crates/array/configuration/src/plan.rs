@@ -1,0 +1,144 @@
+//! The difference of two configurations.
+
+use crate::Fields;
+use crate::check;
+use crate::document::Configuration;
+use crate::entries::Kind;
+use crate::error::Invalid;
+use crate::step::{Op, Step};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Steps from the present configuration to a wanted one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Digest of the configuration from which it starts.
+    pub base: String,
+    /// Steps, by kind and name.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Plans the steps from `present` to `wanted`.
+    ///
+    /// # Errors
+    ///
+    /// `wanted` refers to an object that will not exist.
+    pub fn new(present: &Configuration, wanted: &Configuration) -> Result<Self, Invalid> {
+        check::references(present, wanted)?;
+        let mut steps = Vec::new();
+        for kind in Kind::ALL {
+            let Some(wanted_objects) = wanted.objects(kind) else { continue };
+            let empty = BTreeMap::new();
+            let present_objects = present.objects(kind).unwrap_or(&empty);
+            for (name, after) in wanted_objects {
+                let before = present_objects.get(name);
+                let change = changes(before, Some(after));
+                let op = if before.is_some() { Op::Change } else { Op::Add };
+                if !change.is_empty() {
+                    let step = Step { op, kind, name: name.clone(), change, problem: None, note: None };
+                    steps.push(examined(step, present, wanted));
+                }
+            }
+            let gone =
+                present_objects.iter().filter(|(name, _)| !kind.is_fixed() && !wanted_objects.contains_key(*name));
+            for (name, before) in gone {
+                let change = changes(Some(before), None);
+                let step = Step { op: Op::Remove, kind, name: name.clone(), change, problem: None, note: None };
+                steps.push(examined(step, present, wanted));
+            }
+        }
+        Ok(Self { base: present.digest(), steps })
+    }
+
+    /// Number of steps that cannot be taken.
+    pub fn problems(&self) -> usize {
+        self.steps.iter().filter(|step| step.problem.is_some()).count()
+    }
+
+    /// True if a step removes content.
+    pub fn removes_content(&self) -> bool {
+        self.steps.iter().any(|step| step.op == Op::Remove && step.kind.has_content())
+    }
+}
+
+/// Fields that differ.
+fn changes(before: Option<&Fields>, after: Option<&Fields>) -> BTreeMap<String, (Value, Value)> {
+    let value = |of: Option<&Fields>, name: &String| of.and_then(|of| of.get(name)).cloned().unwrap_or_default();
+    let names = before.into_iter().chain(after).flat_map(|fields| fields.keys());
+    let change = names.map(|name| (name.clone(), (value(before, name), value(after, name))));
+    change.filter(|(_, (before, after))| before != after).collect()
+}
+
+/// Adds the problem or the note of a step.
+fn examined(mut step: Step, present: &Configuration, wanted: &Configuration) -> Step {
+    step.problem = problem(&step, present, wanted);
+    step.note = note(&step, wanted);
+    step
+}
+
+fn problem(step: &Step, present: &Configuration, wanted: &Configuration) -> Option<String> {
+    let number = |value: &Value| value.as_u64().unwrap_or_default();
+    match (step.op, step.kind) {
+        (Op::Add, Kind::Portal) => {
+            Some("the array does not have this portal: windlass.toml configures portals".to_owned())
+        }
+        (Op::Add, Kind::PortGroup) => {
+            let id = step.after("id")?;
+            let is_used = |fields: &Fields| fields.get("group") == Some(id);
+            let portals = wanted.objects(Kind::Portal).or_else(|| present.objects(Kind::Portal));
+            let used = portals.is_some_and(|portals| portals.values().any(is_used));
+            (!used).then(|| "no portal is in this group".to_owned())
+        }
+        (Op::Change, Kind::Volume) => {
+            let (before, after) = step.change.get("size_bytes")?;
+            let shrinks = number(after) < number(before);
+            shrinks.then(|| format!("size_bytes: a volume does not shrink, from {before} to {after} bytes"))
+        }
+        (Op::Change, Kind::Share) => {
+            let fixed =
+                ["owner_uid", "owner_gid", "mode"].into_iter().find(|field| step.change.contains_key(*field))?;
+            Some(format!("{fixed}: owner and mode are set when a share is created, and by its hosts afterwards"))
+        }
+        (Op::Remove, Kind::Volume | Kind::Share) => match present.snapshots(step.kind, &step.name) {
+            0 => None,
+            snapshots => Some(format!("it has snapshots, which have to be deleted first: {snapshots}")),
+        },
+        (_, Kind::Channel) => {
+            let (before, after) = step.change.get("settings")?;
+            let is_given = wanted.secrets(step.kind, &step.name).is_some();
+            // A password goes to the server for which it was given, and to no other.
+            let stays = ["kind", "has_password", "server", "user"].into_iter().all(|of| before[of] == after[of]);
+            let needs = after["has_password"] == Value::Bool(true) && !stays && !is_given;
+            needs.then(|| "settings.password: the document has to state the password of the mail server".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn note(step: &Step, wanted: &Configuration) -> Option<String> {
+    let is_given =
+        |field: &str| wanted.secrets(step.kind, &step.name).is_some_and(|secrets| secrets.contains_key(field));
+    let generates = |what: &str| Some(format!("{what} is generated, and shown once after the apply"));
+    match (step.op, step.kind) {
+        (Op::Add, Kind::User) if !is_given("password") => generates("its password"),
+        (Op::Add, Kind::Token) => generates("its secret"),
+        (Op::Change, Kind::Token) => Some("it is replaced: a new secret is generated, and shown once".to_owned()),
+        (Op::Add | Op::Change, Kind::Host) => {
+            let (before, after) = step.change.get("chap")?;
+            let is_new = |user: &str| before[user].is_null() && !after[user].is_null();
+            let missing =
+                (is_new("user") && !is_given("secret")) || (is_new("mutual_user") && !is_given("mutual_secret"));
+            missing.then(|| generates("its CHAP secret")).flatten()
+        }
+        (Op::Add | Op::Change, Kind::Channel) => {
+            let (before, after) = step.change.get("settings")?;
+            // A secret goes to the address for which it was given, and to no other.
+            let stays = before["has_secret"] == after["has_secret"] && before["url"] == after["url"];
+            let needs = after["has_secret"] == Value::Bool(true) && !stays;
+            (needs && !is_given("secret")).then(|| generates("its HMAC secret")).flatten()
+        }
+        (Op::Remove, Kind::Volume | Kind::Share) => Some("it goes to the trash".to_owned()),
+        _ => None,
+    }
+}
