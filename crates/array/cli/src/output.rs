@@ -31,6 +31,9 @@ pub enum Format {
     /// Format of esxcli; only for `probe` and `disk settings list`, whose help names it
     #[value(hide = true)]
     Esxcli,
+    /// Commands alone; only for `connect`, whose help names it
+    #[value(hide = true)]
+    Sh,
 }
 
 /// Value in a column.
@@ -150,7 +153,7 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json => json(&items)?,
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
-            Format::Table | Format::Wide | Format::Esxcli => {
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
                 rows(&columns, items, !self.globals.no_headers, self.globals.bytes)
             }
         };
@@ -174,7 +177,9 @@ impl<'a, 'c> Output<'a, 'c> {
             }
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, headings),
-            Format::Table | Format::Wide | Format::Esxcli => rows(&columns, items, headings, self.globals.bytes),
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
+                rows(&columns, items, headings, self.globals.bytes)
+            }
         };
         Ok(self.console.data(&text)?)
     }
@@ -201,7 +206,7 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json => json(item)?,
             Format::Name => names(std::slice::from_ref(item)),
             Format::Csv => csv(&columns, std::slice::from_ref(item), !self.globals.no_headers),
-            Format::Table | Format::Wide | Format::Esxcli => {
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
                 lines(&columns, item, !self.globals.no_headers, self.globals.bytes)
             }
         };
