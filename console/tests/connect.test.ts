@@ -41,7 +41,7 @@ test("an initiator that knocks is made a host, with a secret that the commands h
   expect((await logIn()).status).not.toBe(0);
   await page.goto(`${array.url}/hosts`);
   const knocked = page.getByRole("region", { name: "Who knocked" });
-  await knocked.getByText(IQN).waitFor();
+  await knocked.locator("code", { hasText: IQN }).waitFor();
   await page.goto(`${array.url}/hosts/connect`);
   await page.getByRole("button", { name: "VMware ESXi" }).click();
   await page.waitForURL(/\/hosts\/connect\/host\?system=esxi/);
@@ -99,7 +99,7 @@ test("a wrong secret is seen, and then what the host does", async () => {
   await page.locator(".watch-refused", { hasText: /CHAP/ }).waitFor({ timeout: 5000 });
   await page.goto(`${array.url}/hosts`);
   const knocked = page.getByRole("region", { name: "Who knocked" });
-  await knocked.getByText(IQN).waitFor();
+  await knocked.locator("code", { hasText: IQN }).waitFor();
   await knocked.getByRole("button", { name: "Set secret…" }).click();
   await press("Set secret");
   await page.getByText("The array shows it this once").waitFor();

@@ -1,188 +1,95 @@
-//! `windlass connect`: what an administrator of a host enters there to use a share or volume.
+//! `windlass connect`: what an administrator of a host enters there to use a volume or share, and how far the host is.
 
-use crate::client::{Client, segment};
+mod watch;
+
+use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::export::{access, is_share};
 use crate::output::{Format, Output};
-use crate::share::{self, Server};
-use api::{Export, Host, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
-use serde::Serialize;
+use api::{ConnectCommand, ConnectPlan, ConnectStep};
+use clap::builder::PossibleValuesParser;
+use connect::System;
+use std::time::Duration;
+use text::terminal::{harmless, harmless_lines, word};
 
-/// Verbs of `windlass connect`.
-#[derive(Clone, Debug, clap::Subcommand)]
-pub enum Verb {
-    /// Print the commands by which a Linux host uses a share or volume; changes nothing
-    #[command(
-        after_help = "Examples:\n  windlass connect linux pve1 vms\n  windlass connect linux pve1 vms --address 192.0.2.7:12049 --directory /srv/vms\n  windlass connect linux pve1 db1"
-    )]
-    Linux {
-        /// Host, by name or id
-        host: String,
-        /// Share or volume, by name or id
-        name: String,
-        /// Address of the array, with the port of NFS if it is not 2049 [default: the first address of its NFS server]
-        #[arg(long, value_name = "ADDRESS[:PORT]")]
-        address: Option<String>,
-        /// Directory to mount the share on [default: /mnt/NAME]
-        #[arg(long, value_name = "DIRECTORY")]
-        directory: Option<String>,
-    },
+/// Arguments of `windlass connect`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Arguments {
+    /// System of the host
+    #[arg(value_parser = PossibleValuesParser::new(System::ALL.map(System::name)))]
+    system: String,
+    /// Host, by name or id
+    host: String,
+    /// Volume that the host is to use, by name or id
+    #[arg(long, value_name = "VOLUME", required_unless_present = "share")]
+    volume: Option<String>,
+    /// Share that a Linux host is to mount, by name or id
+    #[arg(long, value_name = "SHARE", conflicts_with_all = ["volume", "watch", "adapter"])]
+    share: Option<String>,
+    /// iSCSI adapter of an ESXi host, such as vmhba64
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Of a share: address of the array, with the port of NFS if it is not 2049 [default: the first address of its NFS
+    /// server]
+    #[arg(long, value_name = "ADDRESS[:PORT]", requires = "share")]
+    address: Option<String>,
+    /// Of a share: directory to mount it on [default: /mnt/NAME]
+    #[arg(long, value_name = "DIRECTORY", requires = "share")]
+    directory: Option<String>,
+    /// Print the commands that undo the others
+    #[arg(long, conflicts_with = "watch")]
+    undo: bool,
+    /// Print no commands: follow the host until it can use the volume
+    #[arg(long)]
+    watch: bool,
+    /// With --watch: end when nothing has changed for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = api::duration::parse, requires = "watch")]
+    patience: Duration,
 }
 
-/// Lines for one purpose.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Step {
-    purpose: String,
-    lines: Vec<String>,
-}
-
-fn step(purpose: impl Into<String>, lines: impl IntoIterator<Item = String>) -> Step {
-    Step { purpose: purpose.into(), lines: lines.into_iter().collect() }
-}
-
-pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let Verb::Linux { host, name, address, directory } = verb;
-    let host: Host = client.get(&format!("/api/v1/hosts/{}", segment(host))).await?;
-    let steps = if is_share(name, client).await? {
-        let share: Share = client.get(&share::path(name)).await?;
-        let server = server(address.as_deref(), &share)?;
-        let access: ShareHost = client.get(&format!("{}/hosts/{}", share::path(name), segment(&host.name))).await?;
-        let (warnings, rules) = rules(&share, &access);
-        warnings.iter().for_each(|warning| output.warn(warning));
-        let directory = directory.clone().unwrap_or_else(|| format!("/mnt/{}", share.name));
-        of_share(&share, &rules, &host.name, &server, &directory)
-    } else {
-        let volume: Volume = client.get(&format!("/api/v1/volumes/{}", segment(name))).await?;
-        if !is_granted(&volume, &host) {
-            let grant = format!("windlass access grant {} --host {}", volume.name, host.name);
-            output.warn(&format!("no grant of volume {} names host {}; grant it:  {grant}", volume.name, host.name));
+pub(crate) async fn run(arguments: &Arguments, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    if arguments.watch {
+        return watch::run(&arguments.host, arguments.volume.as_deref(), arguments.patience, client, output).await;
+    }
+    let parameters = query(&[
+        ("system", Some(&arguments.system)),
+        ("host", Some(&arguments.host)),
+        ("volume", arguments.volume.as_deref()),
+        ("share", arguments.share.as_deref()),
+        ("adapter", arguments.adapter.as_deref()),
+        ("address", arguments.address.as_deref()),
+        ("directory", arguments.directory.as_deref()),
+    ]);
+    let plan: ConnectPlan = client.get(&format!("/api/v1/connect/plan{parameters}")).await?;
+    if output.is_document() {
+        return if arguments.undo { output.document(&plan.undo) } else { output.document(&plan) };
+    }
+    plan.warnings.iter().for_each(|warning| output.warn(&harmless(warning)));
+    if !arguments.undo {
+        for placeholder in &plan.placeholders {
+            output.report(&format!("replace {}: {}", harmless(&placeholder.text), harmless(&placeholder.meaning)));
         }
-        let portals: Vec<Portal> = client.list("/api/v1/portals").await?;
-        of_volume(&volume, &host, &portals)
+    }
+    let commands = |of: &[ConnectCommand]| of.iter().map(command).collect::<String>();
+    let text = match (arguments.undo, output.format()) {
+        (true, _) => commands(&plan.undo),
+        (false, Format::Sh) => plan.steps.iter().map(|step| commands(&step.commands)).collect(),
+        (false, _) => plan.steps.iter().map(step).collect::<Vec<_>>().join("\n"),
     };
-    match output.format() {
-        Format::Json | Format::Yaml => output.document(&steps),
-        _ => output.text(&text(&steps)),
+    output.text(&text)
+}
+
+/// Step as comments and commands.
+fn step(step: &ConnectStep) -> String {
+    let optional = if step.optional { " (optional)" } else { "" };
+    let head = format!("# {}{optional}, {}\n# {}\n", step.title, step.place, step.why);
+    harmless_lines(&head) + &step.commands.iter().map(command).collect::<String>()
+}
+
+/// Command on lines of its own. The content of a file is a command that writes it.
+fn command(command: &ConnectCommand) -> String {
+    let text = harmless_lines(command.text.trim_end_matches('\n'));
+    match &command.file {
+        Some(file) => format!("cat >{} <<'END'\n{text}\nEND\n", word(&harmless(file))),
+        None => text + "\n",
     }
-}
-
-/// True if a volume is granted to a host: to its name, to one of its groups, or to any host.
-fn is_granted(volume: &Volume, host: &Host) -> bool {
-    host.luns.iter().any(|lun| lun.volume == volume.name) || volume.luns.iter().any(|lun| lun.host == api::ANY_HOST)
-}
-
-/// The NFS server: that of the user, or the first one of the array.
-fn server(address: Option<&str>, share: &Share) -> Result<Server, CliError> {
-    let missing = || CliError::usage("the array serves no files; give its address with --address".to_owned());
-    Server::parse(address.or(share.portals.first().map(String::as_str)).ok_or_else(missing)?)
-}
-
-/// Warnings about addresses of the host that may not use the share, and the distinct rules about the others.
-fn rules<'a>(share: &Share, host: &'a ShareHost) -> (Vec<String>, Vec<&'a Export>) {
-    let grant = format!("windlass access grant {} --host {}", share.name, host.host);
-    if host.addresses.is_empty() {
-        let give = format!("windlass host set {} --address ADDRESS", host.host);
-        let warning = format!("host {} has no address, by which the rules know it; give it one:  {give}", host.host);
-        return (vec![warning], Vec::new());
-    }
-    let (mut warnings, mut granting) = (Vec::new(), Vec::new());
-    for ShareHostAddress { address, rule } in &host.addresses {
-        match rule {
-            Some(rule) if !granting.contains(&rule) => granting.push(rule),
-            Some(_) => {}
-            None => warnings.push(format!(
-                "no rule of share {} is about address {address} of host {}, which may not mount it from there; grant it:  {grant}",
-                share.name, host.host
-            )),
-        }
-    }
-    (warnings, granting)
-}
-
-/// ` (read-write, squash none, by the rule for NAME)`.
-fn granted(rules: &[&Export]) -> String {
-    let access = |rule: &&Export| format!("{}, by the rule for {}", access(rule), rule.host);
-    let all: Vec<String> = rules.iter().map(access).collect();
-    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
-}
-
-fn of_share(share: &Share, rules: &[&Export], host: &str, server: &Server, directory: &str) -> Vec<Step> {
-    let v4 = share.protocols.contains(&NfsVersion::V4);
-    let read_only = !rules.is_empty() && rules.iter().all(|rule| rule.read_only);
-    let (options, source) = (server.options(share, read_only), server.source(share));
-    let mount = server.mount(share, read_only, directory);
-    let mut steps = vec![
-        step(
-            "once: the client of NFS",
-            [
-                "apt-get install nfs-common     # Debian, Ubuntu".to_owned(),
-                "dnf install nfs-utils          # Fedora, RHEL".to_owned(),
-            ],
-        ),
-        step(
-            format!("mount share {} on {host}{}, as root", share.name, granted(rules)),
-            [format!("mkdir -p {directory}"), mount],
-        ),
-        step(
-            "mount it at each start: a line of /etc/fstab",
-            [format!("{source}  {directory}  nfs  {options},_netdev,nofail  0  0")],
-        ),
-    ];
-    let mut look = vec![format!("nfsstat -m                     # {}", if v4 { "vers=4.2" } else { "vers=3" })];
-    if v4 {
-        look.extend([
-            format!("cp --reflink=always {directory}/A {directory}/B     # a clone: no data is moved"),
-            format!("fallocate -l 1G {directory}/C            # reserves space"),
-            format!("fallocate -p -o 0 -l 1G {directory}/C    # gives it back"),
-            format!("grep -A999 {directory} /proc/self/mountstats | grep -E 'CLONE|ALLOCATE|COPY'"),
-        ]);
-    }
-    steps.push(step("what to look at, on the host", look));
-    steps.push(step(
-        "what to look at, on the array",
-        [
-            format!("windlass offload stats {} --by client", share.name),
-            format!("windlass offload log {}", share.name),
-            format!("windlass share stat {}", share.name),
-        ],
-    ));
-    steps
-}
-
-fn of_volume(volume: &Volume, host: &Host, portals: &[Portal]) -> Vec<Step> {
-    let discover =
-        portals.iter().map(|portal| format!("iscsiadm -m discovery -t sendtargets -p {}", portal.advertised));
-    let target = portals.first().map_or("", |portal| portal.target.as_str());
-    vec![
-        step(
-            "once: the initiator",
-            [
-                "apt-get install open-iscsi               # Debian, Ubuntu".to_owned(),
-                "dnf install iscsi-initiator-utils        # Fedora, RHEL".to_owned(),
-            ],
-        ),
-        step(
-            format!("log in on {}, as root", host.name),
-            discover.chain([
-                format!("iscsiadm -m node -T {target} -l"),
-                format!("iscsiadm -m node -T {target} -o update -n node.startup -v automatic"),
-            ]),
-        ),
-        step(
-            "what to look at, on the host",
-            [
-                "lsblk -o NAME,VENDOR,MODEL,SIZE,DISC-MAX".to_owned(),
-                format!("ls -l /dev/disk/by-id/ | grep -i {}", volume.naa),
-            ],
-        ),
-        step(
-            "what to look at, on the array",
-            [format!("windlass offload stats {}", volume.name), format!("windlass offload log {}", volume.name)],
-        ),
-    ]
-}
-
-fn text(steps: &[Step]) -> String {
-    let block = |step: &Step| format!("# {}\n{}\n", step.purpose, step.lines.join("\n"));
-    steps.iter().map(block).collect::<Vec<_>>().join("\n")
 }

@@ -149,9 +149,11 @@ pub enum Noun {
     /// Access: which host sees which volume, at which LUN, and may use which share
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
-    /// Connect: what an administrator of a host enters there
-    #[command(subcommand)]
-    Connect(connect::Verb),
+    /// Connect: print what an administrator enters on a host to use a volume or share, or follow the host
+    #[command(
+        after_help = "Examples:\n  windlass connect esxi esx01 --volume win-dc1 --adapter vmhba64\n  windlass connect linux db1 --volume data -o sh\n  windlass connect linux db1 --volume data --watch\n  windlass connect linux db1 --volume data --undo\n  windlass connect linux pve1 --share vms --address 192.0.2.7:12049 --directory /srv/vms\n\nPlaceholders in capitals stand for secrets, which the array does not show.\nExit status with --watch: 0 when the host can use the volume, 9 when something is missing"
+    )]
+    Connect(connect::Arguments),
     /// Offload: statistics of each primitive, and refused commands with their reasons
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
@@ -231,6 +233,10 @@ pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
         console.error("error: -o esxcli is for windlass probe (code: usage)");
         return 2;
     }
+    if globals.output == Format::Sh && !matches!(noun, Noun::Connect(_)) {
+        console.error("error: -o sh is for windlass connect (code: usage)");
+        return 2;
+    }
     let result = started().and_then(|runtime| runtime.block_on(execute(globals, noun, console)));
     ended(globals, result, console)
 }
@@ -289,7 +295,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,
-        Noun::Connect(verb) => connect::run(verb, &client, &mut output).await,
+        Noun::Connect(arguments) => connect::run(arguments, &client, &mut output).await,
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,

@@ -33,6 +33,9 @@ pub enum Format {
     /// Format of esxcli; only for `probe` and `disk settings list`, whose help names it
     #[value(hide = true)]
     Esxcli,
+    /// Commands alone; only for `connect`, whose help names it
+    #[value(hide = true)]
+    Sh,
 }
 
 impl Format {
@@ -159,7 +162,7 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json | Format::Yaml => written(self.globals.output, &items)?,
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
-            Format::Table | Format::Wide | Format::Esxcli => {
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
                 rows(&columns, items, !self.globals.no_headers, self.globals.bytes)
             }
         };
@@ -187,7 +190,9 @@ impl<'a, 'c> Output<'a, 'c> {
             }
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, headings),
-            Format::Table | Format::Wide | Format::Esxcli => rows(&columns, items, headings, self.globals.bytes),
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
+                rows(&columns, items, headings, self.globals.bytes)
+            }
         };
         Ok(self.console.data(&text)?)
     }
@@ -214,7 +219,7 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Json | Format::Yaml => written(self.globals.output, item)?,
             Format::Name => names(std::slice::from_ref(item)),
             Format::Csv => csv(&columns, std::slice::from_ref(item), !self.globals.no_headers),
-            Format::Table | Format::Wide | Format::Esxcli => {
+            Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
                 lines(&columns, item, !self.globals.no_headers, self.globals.bytes)
             }
         };

@@ -5,7 +5,7 @@ use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use api::Session;
+use api::{Login, LoginOutcome, Session};
 
 /// Verbs of `windlass session`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -15,6 +15,11 @@ pub enum Verb {
         after_help = "Examples:\n  windlass session list\n  windlass session list --filter host=esx01 --sort -commands"
     )]
     List(Selection),
+    /// List login attempts of initiators, accepted and refused, newest first
+    #[command(
+        after_help = "Examples:\n  windlass session logins\n  windlass session logins --filter refused=true\n  windlass session logins --filter host=esx01 --limit 10\n\nEqual attempts are one row with a count. Make a host of an initiator that is not known:\n  windlass host create NAME --iqn IQN"
+    )]
+    Logins(Selection),
     /// End a session; the host may log in again
     #[command(after_help = "Example:\n  windlass session drop 7")]
     Drop {
@@ -45,9 +50,44 @@ impl Resource for Session {
     }
 }
 
+impl Resource for Login {
+    const WHEN_EMPTY: &'static str = "no initiator has tried to log in since the array started";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("time", |login| format!("{:.0}", login.time).into()),
+        column("count", |login| Value::Number(login.count)),
+        column("initiator", |login| login.initiator.as_str().into()),
+        column("from", |login| login.from.to_string().into()),
+        column("host", |login| login.host.clone().into()),
+        column("for", |login| if login.discovery { "discovery" } else { "login" }.into()),
+        column("outcome", |login| outcome(login.outcome).into()),
+        column("detail", |login| login.detail.as_str().into()),
+        wide("portal", |login| login.portal.to_string().into()),
+        wide("first", |login| format!("{:.0}", login.first).into()),
+        wide("id", |login| Value::Number(login.id)),
+    ];
+
+    fn name(&self) -> String {
+        self.initiator.clone()
+    }
+}
+
+const fn outcome(outcome: LoginOutcome) -> &'static str {
+    match outcome {
+        LoginOutcome::Ok => "ok",
+        LoginOutcome::UnknownInitiator => "unknown-initiator",
+        LoginOutcome::ChapFailed => "chap-failed",
+        LoginOutcome::NotGranted => "not-granted",
+        LoginOutcome::Full => "full",
+        LoginOutcome::Redirected => "redirected",
+        LoginOutcome::UnknownTarget => "unknown-target",
+        LoginOutcome::Protocol => "protocol",
+    }
+}
+
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(selection) => selection.show::<Session>("/api/v1/sessions", client, output).await.map(drop),
+        Verb::Logins(selection) => selection.show::<Login>("/api/v1/logins", client, output).await.map(drop),
         Verb::Drop { id, rehearsal: DryRun { dry_run: true } } => {
             let all = [(&id.to_string(), format!("/api/v1/sessions/{id}"))];
             effect::deletions("drop session", all, client, output).await

@@ -8,6 +8,7 @@ use crate::selection::Selection;
 use crate::trash;
 use api::size::SizeError;
 use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
+use connect::Server;
 use hyper::Method;
 use serde::Serialize;
 
@@ -243,63 +244,10 @@ fn hosts(share: &Share) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
-/// Port of NFS.
-const NFS_PORT: &str = "2049";
-
 /// Command by which a Linux host mounts the share; none if the array does not serve NFS.
 fn mount(share: &Share) -> Option<String> {
     let server = Server::parse(share.portals.first()?).ok()?;
-    Some(server.mount(share, false, "DIRECTORY"))
-}
-
-/// Address of an NFS server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
-    /// Name or address; an IPv6 address in brackets.
-    pub(crate) host: String,
-    /// Port.
-    pub(crate) port: String,
-}
-
-impl Server {
-    /// Parses `ADDRESS` or `ADDRESS:PORT`.
-    pub(crate) fn parse(address: &str) -> Result<Self, CliError> {
-        let (host, port) = match address.rsplit_once(':') {
-            // An IPv6 address without port has colons, too; with a port it stands in brackets.
-            Some((host, port)) if !host.contains(':') || host.ends_with(']') => match port.parse::<u16>() {
-                Ok(_) => (host.to_owned(), port),
-                Err(_) => return Err(CliError::usage(format!("{port:?} in {address:?} is no port"))),
-            },
-            Some(_) if !address.ends_with(']') => (format!("[{address}]"), NFS_PORT),
-            _ => (address.to_owned(), NFS_PORT),
-        };
-        Ok(Self { host, port: port.to_owned() })
-    }
-
-    /// Source that a host mounts: address and path.
-    pub(crate) fn source(&self, share: &Share) -> String {
-        format!("{}:{}", self.host, share.path)
-    }
-
-    /// Options of mount(8).
-    pub(crate) fn options(&self, share: &Share, read_only: bool) -> String {
-        let mut options = match share.protocols.contains(&NfsVersion::V4) {
-            true => vec!["vers=4.2".to_owned(), "hard".to_owned()],
-            // There is no lock manager of NFSv3, and MOUNT has the port of NFS.
-            false => {
-                let mount_port = format!("mountport={}", self.port);
-                vec!["vers=3".into(), "hard".into(), "proto=tcp".into(), "nolock".into(), mount_port]
-            }
-        };
-        options.extend((self.port != NFS_PORT).then(|| format!("port={}", self.port)));
-        options.extend(read_only.then(|| "ro".to_owned()));
-        options.join(",")
-    }
-
-    /// Command that mounts a share.
-    pub(crate) fn mount(&self, share: &Share, read_only: bool, directory: &str) -> String {
-        format!("mount -t nfs -o {} {} {directory}", self.options(share, read_only), self.source(share))
-    }
+    Some(server.mount(&share.path, share.protocols.contains(&NfsVersion::V4), false, "DIRECTORY"))
 }
 
 const fn copy(policy: CopyPolicy) -> &'static str {

@@ -18,7 +18,7 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
         Format::Json | Format::Yaml => output.document(&status),
         Format::Name => output.text(&format!("{}\n", status.target)),
         Format::Csv => Err(CliError::usage("status has no rows: use -o table, json or yaml".to_owned())),
-        Format::Table | Format::Wide | Format::Esxcli => {
+        Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
             let mut forecasts = Vec::new();
             for pool in &status.pools {
                 // Without one, the screen says all the rest.

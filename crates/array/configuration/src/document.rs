@@ -155,8 +155,8 @@ impl Configuration {
 
     /// Objects of a kind as they stand in a document.
     fn list(&self, kind: Kind) -> Option<Value> {
-        let objects = self.kinds.get(&kind)?.values().cloned().map(Value::Object);
-        if kind == Kind::Pool { objects.last() } else { Some(objects.collect()) }
+        let mut objects = self.kinds.get(&kind)?.values().cloned().map(Value::Object);
+        if kind == Kind::Pool { objects.next() } else { Some(objects.collect()) }
     }
 
     fn toml(&self) -> Result<String, Invalid> {

@@ -142,3 +142,26 @@ fn a_shell_runs_nothing_of_a_name() {
     assert_eq!(files_made(&directory, &format!("echo '{evil}")), ["here"]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// The README shows the same commands for ESXi, and the same section of dm-multipath.
+#[test]
+fn the_readme_says_the_same() {
+    let readme = include_str!("../../../../README.md");
+    let facts = Facts { adapter: Some("vmhba64".to_owned()), chap: None, ..facts() };
+    let words = |text: &str| text.split_whitespace().map(|word| word.replace(['"', '\''], "")).collect::<Vec<_>>();
+    let plan = of_volume(System::Esxi, &facts);
+    let planned: Vec<_> =
+        plan.steps.iter().flat_map(|step| &step.commands).map(|command| words(&command.text)).collect();
+    let lines = readme.lines().filter(|line| line.starts_with("esxcli"));
+    let shown: Vec<_> =
+        lines.flat_map(|line| line.split(" #").next().unwrap_or_default().split(';')).map(words).collect();
+    assert!(shown.len() > 6, "{shown:?}");
+    for command in shown {
+        assert!(planned.iter().any(|planned| planned.starts_with(&command)), "{command:?} is in no plan");
+    }
+    let section: Vec<_> =
+        readme.lines().skip_while(|line| *line != "devices {").take_while(|line| *line != "```").collect();
+    let packaged = include_str!("../../../../packaging/multipath.conf");
+    let settings: Vec<_> = packaged.lines().map(|line| words(line.split('#').next().unwrap_or_default())).collect();
+    assert!(section.len() > 10 && section.iter().all(|line| settings.contains(&words(line))), "{section:?}");
+}

@@ -309,18 +309,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Run("windlass job wait JOB")],
     ),
     of(
-        "last-admin",
-        "The array would be without an administrator.",
-        &[],
-        &[Do("Make another user admin first:"), Run("windlass user set USER --role admin")],
-    ),
-    of(
-        "last-path",
-        "Hosts would have no active path left.",
-        &[],
-        &[Do("Give them another path first, or force the change with --force.")],
-    ),
-    of(
         "lab-needs-space",
         "A run of the laboratory could take the space of hosts: the pool has reached its warning threshold, or has less \
          than three times the size of the largest disk available.",
@@ -350,6 +338,18 @@ pub(crate) const ENTRIES: &[Entry] = &[
             Do("Free space in the state directory, or repair its file system. The log says more:"),
             Run("windlass doctor"),
         ],
+    ),
+    of(
+        "last-admin",
+        "The array would be without an administrator.",
+        &[],
+        &[Do("Make another user admin first:"), Run("windlass user set USER --role admin")],
+    ),
+    of(
+        "last-path",
+        "Hosts would have no active path left.",
+        &[],
+        &[Do("Give them another path first, or force the change with --force.")],
     ),
     of(
         "locked",

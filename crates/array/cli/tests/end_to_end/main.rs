@@ -4,6 +4,7 @@
 
 mod channels;
 mod config;
+mod connect;
 mod effect;
 mod people;
 mod shares;
@@ -12,8 +13,8 @@ use clap::Parser;
 use cli::{Console, Globals, Noun};
 use control::memory::MemoryNfs;
 use control::{
-    Ending, LatencyHistogram, LogEntry, OffloadCounters, OffloadRow, Primitive, Reason, SessionInfo, SessionSeen,
-    VolumeId,
+    Ending, Knock, LatencyHistogram, LogEntry, LoginOutcome, OffloadCounters, OffloadRow, Primitive, Reason,
+    SessionInfo, SessionSeen, VolumeId,
 };
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
@@ -71,6 +72,7 @@ impl Array {
                 starter(move |_, live, catalog| {
                     catalog.bad.replace(bad);
                     live.sessions.replace(vec![session()]);
+                    (0..2).for_each(|_| live.logins.borrow_mut().add(knock(), false, jiff::Timestamp::UNIX_EPOCH));
                     live.offload.replace(vec![offload()]);
                     live.refusals.replace(vec![refusal()]);
                     let portals = vec!["127.0.0.1:2049".to_owned()];
@@ -108,6 +110,18 @@ fn run(words: &[&str]) -> Ran {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = cli::run(&parsed.globals, &parsed.noun, &mut Console::captured(&mut out, &mut err));
     Ran { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}
+
+/// A login of an initiator that no host is.
+fn knock() -> Knock {
+    Knock {
+        initiator: "iqn.2026-01.org.example:stranger".to_owned(),
+        from: [10, 0, 0, 15].into(),
+        portal: "127.0.0.1:3260".parse().unwrap(),
+        discovery: false,
+        outcome: LoginOutcome::UnknownInitiator,
+        detail: "no host with this name",
+    }
 }
 
 fn session() -> SessionInfo {

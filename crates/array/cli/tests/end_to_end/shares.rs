@@ -183,21 +183,21 @@ fn connecting_a_host_prints_what_it_enters() {
     array.ok(&["share", "create", "old", "--protocols", "v3"]);
     array.ok(&["volume", "create", "v1", "--size", "1G"]);
     array.ok(&["host", "create", "pve1", "--address", "10.0.0.11", "--iqn", ESX01]);
-    let without = array.run(&["connect", "linux", "pve1", "vms"]);
+    let without = array.run(&["connect", "linux", "pve1", "--share", "vms"]);
     assert!(without.status == 0 && without.err.contains("windlass access grant vms --host pve1"), "{without:?}");
     array.ok(&["access", "grant", "vms", "--host", "pve1"]);
     array.ok(&["access", "grant", "old", "--any", "--read-only"]);
-    let printed = array.run(&["connect", "linux", "pve1", "vms", "--address", "192.0.2.7:12049"]);
+    let printed = array.run(&["connect", "linux", "pve1", "--share", "vms", "--address", "192.0.2.7:12049"]);
     assert!(printed.err.is_empty(), "{printed:?}");
     for line in [
-        "# mount share vms on pve1 (read-write, squash none, by the rule for pve1), as root",
+        "# Mount share vms on pve1 (read-write, squash none, by the rule for pve1), on the host, as root",
         "mount -t nfs -o vers=4.2,hard,port=12049 192.0.2.7:/vms /mnt/vms",
-        "192.0.2.7:/vms  /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0",
+        "echo '192.0.2.7:/vms  /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0' >>/etc/fstab",
         "windlass offload stats vms --by client",
     ] {
         assert!(printed.out.lines().any(|found| found == line), "{line}: {}", printed.out);
     }
-    let old = array.ok(&["connect", "linux", "pve1", "old", "--directory", "/srv/old"]);
+    let old = array.ok(&["connect", "linux", "pve1", "--share", "old", "--directory", "/srv/old"]);
     let mount = "mount -t nfs -o vers=3,hard,proto=tcp,nolock,mountport=2049,ro 127.0.0.1:/old /srv/old";
     assert!(old.lines().any(|line| line == mount), "{old}");
     let shown = array.ok(&["share", "show", "old"]);
@@ -207,22 +207,23 @@ fn connecting_a_host_prints_what_it_enters() {
     array.ok(&["host-group", "create", "pve", "pve1"]);
     array.ok(&["share", "create", "grouped"]);
     array.ok(&["access", "grant", "grouped", "--group", "pve"]);
-    let grouped = array.run(&["connect", "linux", "pve1", "grouped"]);
-    let purpose = "# mount share grouped on pve1 (read-write, squash none, by the rule for group:pve), as root";
+    let grouped = array.run(&["connect", "linux", "pve1", "--share", "grouped"]);
+    let purpose =
+        "# Mount share grouped on pve1 (read-write, squash none, by the rule for group:pve), on the host, as root";
     assert!(grouped.err.is_empty() && grouped.out.lines().any(|line| line == purpose), "{grouped:?}");
     array.ok(&["host", "create", "web1", "--iqn", "iqn.2026-01.org.example:web1"]);
-    let unknown = array.run(&["connect", "linux", "web1", "vms"]);
+    let unknown = array.run(&["connect", "linux", "web1", "--share", "vms"]);
     assert!(unknown.err.contains("windlass host set web1 --address ADDRESS"), "{unknown:?}");
-    let ungranted = array.run(&["connect", "linux", "pve1", "v1"]);
+    let ungranted = array.run(&["connect", "linux", "pve1", "--volume", "v1"]);
     assert!(ungranted.err.contains("windlass access grant v1 --host pve1"), "{ungranted:?}");
     array.ok(&["access", "grant", "v1", "--group", "pve"]);
-    let granted = array.run(&["connect", "linux", "pve1", "v1"]);
+    let granted = array.run(&["connect", "linux", "pve1", "--volume", "v1"]);
     assert!(granted.err.is_empty(), "{granted:?}");
-    let other = array.run(&["connect", "linux", "web1", "v1"]);
+    let other = array.run(&["connect", "linux", "web1", "--volume", "v1"]);
     assert!(other.err.contains("windlass access grant v1 --host web1"), "not in the group: {other:?}");
     array.ok(&["access", "revoke", "v1", "--group", "pve", "--yes"]);
     array.ok(&["access", "grant", "v1", "--host", "pve1"]);
-    let volume = array.ok(&["connect", "linux", "pve1", "v1"]);
+    let volume = array.ok(&["connect", "linux", "pve1", "--volume", "v1"]);
     assert!(volume.contains("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:"), "{volume}");
-    assert_eq!(array.run(&["connect", "linux", "nosuch", "vms"]).status, 3);
+    assert_eq!(array.run(&["connect", "linux", "nosuch", "--share", "vms"]).status, 3);
 }

@@ -98,7 +98,7 @@ pub(super) fn unused(evidence: &Evidence) -> Result<String, Finding> {
     match unused.first() {
         Some(first) => Err(warning(
             format!("with access, and not logged in: {}", names(unused.iter().copied())),
-            format!("windlass connect linux {first} VOLUME  says what to enter there; or delete the host"),
+            format!("windlass connect linux {first} --volume VOLUME  says what to enter there; or delete the host"),
         )),
         None => Ok(format!(
             "{} with initiator names, and each with access to volumes is logged in",

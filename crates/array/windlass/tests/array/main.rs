@@ -3,6 +3,7 @@
 
 mod administration;
 mod below_full;
+mod connect;
 mod disk;
 mod fixture;
 mod full_pool;

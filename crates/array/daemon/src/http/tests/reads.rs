@@ -65,6 +65,8 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         let path = path.replace("{job}", &job).replace("{share}", "s1").replace("{schedule}", "gold");
         let path = path.replace("{code}", "in-use");
         let query = match path.as_str() {
+            "/api/v1/connect/plan" => "?system=esxi&host=h1&volume=v1",
+            "/api/v1/connect/state" => "?host=h1&volume=v1",
             "/api/v1/live" => "?topics=array",
             "/api/v1/search" => "?q=v",
             "/api/v1/history" => "?series=array.read_ops",

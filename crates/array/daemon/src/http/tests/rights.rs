@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 41] = [
+const SCOPED: [&str; 42] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -97,6 +97,7 @@ const SCOPED: [&str; 41] = [
     "capabilities_show",
     "code_list",
     "code_show",
+    "connect_systems",
     "health_show",
     "host_list",
     "host_show",
