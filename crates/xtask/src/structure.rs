@@ -48,7 +48,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     (
         "array/control",
-        "circle of folders: access control directory error events exports facts",
+        "circle of folders: access control directory effect error events exports facts",
         "the folder of a noun has its documents, below the directory, and its requests, above control",
     ),
     ("front/nfs_server", "open state: testing::", "a client of tests, whose calls they change"),

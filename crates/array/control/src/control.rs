@@ -9,7 +9,7 @@ use crate::events::{Draft, Events, Severity};
 use crate::jobs::Jobs;
 use crate::live::{Change, Live};
 use crate::mirror::publisher::Publisher;
-use crate::paths::PathWatch;
+use crate::paths::part::PathWatch;
 use crate::pools::limits::Limits;
 use crate::pools::part::{PoolPart, size_of_volume};
 use crate::ports;

@@ -3,11 +3,8 @@
 use super::{Effect, Rehearsal};
 use crate::condition::Class;
 use crate::control::Control;
-use crate::directory::Directory;
 use crate::error::ControlError;
 use crate::request::Request;
-use crate::revision::Target;
-use uuid::Uuid;
 
 /// Change that can say beforehand what it would do.
 pub trait Rehearsed: Request {
@@ -46,11 +43,5 @@ impl<R: Rehearsed> Request for DryRun<R> {
             None => None,
         };
         Ok(Effect { frees_bytes, takes_bytes: None, breaks, warnings, problem: None })
-    }
-}
-
-impl<R: Target> Target for DryRun<R> {
-    fn target(&self, directory: &Directory) -> Result<Uuid, ControlError> {
-        self.0.target(directory)
     }
 }

@@ -1,6 +1,7 @@
 //! The object that a request is about.
 
 use crate::directory::Directory;
+use crate::effect::DryRun;
 use crate::error::ControlError;
 use crate::host_groups::{HostGroupDelete, HostGroupSet, HostGroupShow};
 use crate::hosts::{HostDelete, HostSet, HostShow};
@@ -13,6 +14,12 @@ use uuid::Uuid;
 pub trait Target {
     /// The object. Errors: `NotFound`.
     fn target(&self, directory: &Directory) -> Result<Uuid, ControlError>;
+}
+
+impl<R: Target> Target for DryRun<R> {
+    fn target(&self, directory: &Directory) -> Result<Uuid, ControlError> {
+        self.0.target(directory)
+    }
 }
 
 macro_rules! targets {

@@ -1,14 +1,8 @@
-//! Paths of hosts: an alert when a host has fewer than before, and still some.
-//!
-//! A path is a portal with a session of the host. A host without any path has logged out or is off; that is no lost
-//! path. A host that keeps fewer paths for a day has them on purpose.
+//! Paths of hosts: the most of each, and since when there are fewer.
 
-use crate::control::Control;
-use crate::events::Severity;
-use crate::events::view::AlertView;
 use jiff::Timestamp;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -37,8 +31,17 @@ pub(crate) struct PathWatch {
 }
 
 impl PathWatch {
+    /// Begins a look, unless the last one was a short time ago.
+    pub fn begin(&self, now: Duration) -> bool {
+        let is_due = self.looked.get().is_none_or(|looked| now.saturating_sub(looked) >= INTERVAL);
+        if is_due {
+            self.looked.set(Some(now));
+        }
+        is_due
+    }
+
     /// Notes the number of paths of each host that has any.
-    fn observe(&self, present: &BTreeMap<Uuid, usize>, elapsed: Duration, time: Timestamp) {
+    pub fn observe(&self, present: &BTreeMap<Uuid, usize>, elapsed: Duration, time: Timestamp) {
         let mut hosts = self.hosts.borrow_mut();
         hosts.retain(|host, _| present.contains_key(host));
         for (host, &now) in present {
@@ -56,52 +59,13 @@ impl PathWatch {
     }
 
     /// Hosts with a lost path: the time of the loss, the number of paths, and that before.
-    fn lost(&self, elapsed: Duration) -> Vec<(Uuid, Timestamp, usize, usize)> {
+    pub fn lost(&self, elapsed: Duration) -> Vec<(Uuid, Timestamp, usize, usize)> {
         let hosts = self.hosts.borrow();
         let lost = hosts.iter().filter_map(|(host, paths)| {
             let (since, time) = paths.fewer_since?;
             (elapsed.saturating_sub(since) >= PATIENCE).then_some((*host, time, paths.now, paths.most))
         });
         lost.collect()
-    }
-}
-
-impl Control {
-    /// Counts the paths of hosts, once in a while.
-    pub(crate) fn watch_paths(&self) {
-        let now = self.environment().monotonic();
-        if self.paths().looked.get().is_some_and(|looked| now.saturating_sub(looked) < INTERVAL) {
-            return;
-        }
-        self.paths().looked.set(Some(now));
-        let directory = self.directory();
-        let mut portals: BTreeMap<Uuid, BTreeSet<_>> = BTreeMap::new();
-        for session in self.live().sessions() {
-            if let Some(host) = directory.host_of(&session.initiator) {
-                portals.entry(host.id).or_default().insert(session.portal);
-            }
-        }
-        let present = portals.into_iter().map(|(host, portals)| (host, portals.len())).collect();
-        self.paths().observe(&present, now, self.environment().now());
-    }
-
-    /// Alerts for lost paths.
-    pub(crate) fn path_alerts(&self) -> Vec<AlertView> {
-        let directory = self.directory();
-        let lost = self.paths().lost(self.environment().monotonic()).into_iter();
-        let alert = |(host, since, now, most): (Uuid, Timestamp, usize, usize)| {
-            let host = directory.host_by_id(host)?;
-            Some(AlertView {
-                code: "path-lost",
-                severity: Severity::Warning,
-                subject: host.name.clone(),
-                since,
-                message: format!("host {} has {now} of {most} paths", host.name),
-                help: "look at its network, at the switch between, and at its sessions",
-                note: None,
-            })
-        };
-        lost.filter_map(alert).collect()
     }
 }
 
