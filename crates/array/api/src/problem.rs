@@ -35,10 +35,22 @@ pub struct Problem {
     /// Bytes that were available, if space is the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_bytes: Option<u64>,
+    /// Fields of the request that are at fault, where the condition is about one field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldProblem>,
     /// The object as it is, if it has changed since the client read it (`changed-meanwhile`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub present: Option<serde_json::Value>,
+}
+
+/// A field of a request that is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldProblem {
+    /// Name of the field.
+    pub field: String,
+    /// What is wrong with it, in a sentence.
+    pub message: String,
 }
 
 /// A user of a resource.

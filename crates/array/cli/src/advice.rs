@@ -118,6 +118,7 @@ mod tests {
             users: Vec::new(),
             needed_bytes: None,
             available_bytes: None,
+            fields: Vec::new(),
             present: None,
         }
     }

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use control::AlertList;
+use control::{AlertList, Severity};
 use media::{Fault, FaultEffect, FaultOperation};
 use std::time::Duration;
 use world::Kind;
@@ -66,10 +66,11 @@ impl Run {
         self.machine.replace(Some(machine.unwrap()));
     }
 
+    /// Codes of the alerts that need attention. Volumes are open to everybody here, which is one for information.
     async fn alerts(&self) -> Vec<&'static str> {
         let control = self.machine.borrow().as_ref().unwrap().array.control().clone();
         let alerts = self.poll_with(control.execute(AlertList)).await.unwrap().unwrap();
-        alerts.into_iter().map(|alert| alert.code).collect()
+        alerts.into_iter().filter(|alert| alert.severity > Severity::Info).map(|alert| alert.code).collect()
     }
 
     async fn wait(&self, seconds: u64) {

@@ -66,7 +66,8 @@ pub(super) async fn answer<R: Rehearsed>(array: &ArrayHandle, request: R) -> Res
     Ok(Json(convert::effect(array.call(control::DryRun(request)).await?)).into_response())
 }
 
-/// Answers what a change of one object would do, if the condition holds. `present`: as in [`revision`](super::revision).
+/// Answers what a change of one object would do, if the condition holds. `present`: as in
+/// [`revision`](super::revision).
 pub(super) async fn answer_if<R: Rehearsed + Target, P: Read, T: Serialize>(
     array: &ArrayHandle,
     condition: IfMatch,

@@ -61,14 +61,18 @@ fn find(method: &str, template: &str) -> Option<&'static Operation> {
 
 /// Admits a request whose caller has what its operation needs.
 pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let template = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let operation = template.as_deref().and_then(|template| find(parts.method.as_str(), template));
-    if operation.is_some_and(|operation| operation.needs == Needs::Nothing) {
-        if let Err(fault) = guard.check_page(&parts, operation) {
+    if let Some(open) = operation.filter(|operation| operation.needs == Needs::Nothing) {
+        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+        let mut asked = guard.check_page(&parts, operation);
+        if !is_read && asked.is_ok() {
+            asked = dry_run::take(&mut parts, open).map(drop);
+        }
+        if let Err(fault) = asked {
             return fault.into_response();
         }
-        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
         let request = Request::from_parts(parts, body);
         // A client that leaves early cannot hide a wrong password, nor stop half of the set-up.
         return if is_read { next.run(request).await } else { record::to_its_end(next.run(request)).await };

@@ -1,6 +1,7 @@
 //! Conversion of errors to HTTP statuses and problem documents (RFC 9457). A condition of `control`
 //! has chosen its class; only the classes are converted here.
 
+mod fields;
 mod refusal;
 
 pub(super) use refusal::{Parts, Refusal};
@@ -169,6 +170,7 @@ impl Fault {
             kind: format!("urn:windlass:problem:{code}"),
             title: code.replace('-', " "),
             status: status.as_u16(),
+            fields: fields::of(code, &detail),
             detail,
             code: code.to_owned(),
             help,

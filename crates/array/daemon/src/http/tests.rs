@@ -106,6 +106,10 @@ async fn a_volume_in_use_says_who_uses_it_and_what_helps() {
     let (status, problem) = send(&app, "DELETE", "/api/v1/volumes/v1", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("in-use")));
     assert_eq!(problem["users"][0], json!({ "kind": "access", "description": "any host, LUN 0" }));
+    assert_eq!(problem.get("fields"), None);
+    let (_, odd) = post(&app, "/api/v1/volumes", json!({ "name": "odd", "size_bytes": 513 })).await;
+    assert_eq!((&odd["code"], &odd["fields"][0]["field"]), (&json!("invalid-size"), &json!("size_bytes")));
+    assert_eq!(odd["fields"][0]["message"], odd["detail"]);
     assert_eq!(problem["help"], "revoke access first");
     assert_eq!(problem["parameters"], json!({ "noun": "volume", "name": "v1" }));
     assert_eq!(send(&app, "DELETE", "/api/v1/access/v1/any", None).await.0, 204);

@@ -124,6 +124,9 @@ async fn no_change_is_made_by_what_looks_like_a_dry_run() {
     let answer = plane.ask(&root, "POST", "/api/v1/volumes?dry_run=true", Some(create)).await;
     assert_eq!((answer.status, &answer.body["detail"]), (400, &json!("volume_create has no dry run")));
     assert_eq!(ask("GET", "/api/v1/volumes/v2").await.status, 404);
+    let code = json!({ "code": "x", "name": "eve", "password": "a long enough password" });
+    let stranger = plane.ask(&Author::default(), "POST", "/api/v1/setup?dry_run=true", Some(code)).await;
+    assert_eq!((stranger.status, &stranger.body["detail"]), (400, &json!("setup_run has no dry run")));
     let token = plane.token("of-vera", "viewer", json!({})).await;
     let viewer = Author::with_token(&token);
     let before = audited(&plane).await;
