@@ -62,17 +62,21 @@ export default function Connect(): JSX.Element {
             windlass: windlass("connect", choice().system ?? "SYSTEM", choice().host ?? "HOST", ...content()),
             path: withQuery("/api/v1/connect/plan", { ...choice() }),
           },
-          {
-            what: "follow the host",
-            windlass: windlass(
-              "connect",
-              choice().system ?? "SYSTEM",
-              choice().host ?? "HOST",
-              ...content(),
-              "--watch",
-            ),
-            path: withQuery("/api/v1/connect/state", { host: choice().host, volume: choice().volume }),
-          },
+          ...(choice().share === undefined
+            ? [
+                {
+                  what: "follow the host",
+                  windlass: windlass(
+                    "connect",
+                    choice().system ?? "SYSTEM",
+                    choice().host ?? "HOST",
+                    ...content(),
+                    "--watch",
+                  ),
+                  path: withQuery("/api/v1/connect/state", { host: choice().host, volume: choice().volume }),
+                },
+              ]
+            : []),
         ]}
       />
       <HostsTabs />

@@ -1,5 +1,5 @@
-//! What an administrator of a host enters there to use a volume or share: a plan of steps for each system, and how to undo
-//! them. Pure: the caller gives the facts.
+//! What an administrator of a host enters there to use a volume or share: a plan of steps for each system, and how to
+//! undo them. Pure: the caller gives the facts.
 //!
 //! Each value is quoted for the shell or file that it stands in, so that a name shows and never runs. A plan has no
 //! secrets: placeholders stand for them. The array's front ends print the same texts.

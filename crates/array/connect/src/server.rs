@@ -92,3 +92,24 @@ impl Server {
         format!("mount -t nfs -o {options} {source} {}", posix(directory))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Server;
+
+    #[test]
+    fn an_address_may_have_a_port() {
+        for (given, host, port) in [
+            ("192.0.2.7", "192.0.2.7", "2049"),
+            ("192.0.2.7:12049", "192.0.2.7", "12049"),
+            ("array", "array", "2049"),
+            ("fd00::7", "[fd00::7]", "2049"),
+            ("[fd00::7]", "[fd00::7]", "2049"),
+            ("[fd00::7]:12049", "[fd00::7]", "12049"),
+        ] {
+            let server = Server { host: host.to_owned(), port: port.to_owned() };
+            assert_eq!(Server::parse(given).ok(), Some(server), "{given}");
+        }
+        assert!(Server::parse("array:nfs").is_err());
+    }
+}

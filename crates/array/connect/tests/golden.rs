@@ -97,8 +97,8 @@ fn a_share_has_a_plan() {
     assert_eq!(Server::parse("[fd00::7]").unwrap().options(false, true), v3);
 }
 
-/// Runs a script without any program: only what the shell itself does, such as a redirection, has an effect. Returns the
-/// files that it made.
+/// Runs a script without any program: only what the shell itself does, such as a redirection, has an effect. Returns
+/// the files that it made.
 fn files_made(directory: &Path, script: &str) -> Vec<String> {
     // Redirections of the plans themselves go nowhere.
     let script = script

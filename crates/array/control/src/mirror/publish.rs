@@ -166,7 +166,7 @@ impl Control {
         let publisher = &self.publisher();
         let mut deltas = vec![Delta::At(self.environment().now(), self.catalog().changes())];
         let sessions = self.live().take_changed_sessions();
-        deltas.extend(sessions.into_iter().map(|(id, session)| Delta::Session(id, session)));
+        deltas.extend(sessions.into_iter().map(|(id, session)| Delta::Session(id, session.map(Box::new))));
         deltas.extend(self.live().take_changed_logins().map(Delta::Logins));
         let connections = self.live().connections();
         if publisher.connections.replace(Some(connections)) != Some(connections) {

@@ -34,7 +34,7 @@ pub(super) enum Delta {
     Pool(Box<PoolFacts>),
     Unit(ObjectId, Box<UnitFacts>),
     DeletedOffload(Vec<OffloadRow>),
-    Session(u64, Option<SessionInfo>),
+    Session(u64, Option<Box<SessionInfo>>),
     Logins(Vec<Arc<LoginAttempt>>),
     Connections(ConnectionCounters),
     Refusals(Vec<LogEntry>),
@@ -121,11 +121,11 @@ impl View {
                 match (self.sessions.binary_search_by_key(&id, |session| session.id), session) {
                     (Ok(at), Some(session)) => {
                         if let Some(known) = self.sessions.get_mut(at) {
-                            *known = session;
+                            *known = *session;
                         }
                     }
                     (Ok(at), None) => drop(self.sessions.remove(at)),
-                    (Err(at), Some(session)) => self.sessions.insert(at, session),
+                    (Err(at), Some(session)) => self.sessions.insert(at, *session),
                     (Err(_), None) => {}
                 }
             }

@@ -21,24 +21,31 @@ pub(crate) struct PortalDirectory<M: Media + 'static> {
     pub local: Option<SocketAddr>,
     /// I_T nexus; `None` until the session is open.
     pub nexus: Option<NexusId>,
-    /// Initiator name of the last login attempt.
-    pub claimed: ClaimedName,
-    /// True if the last login attempt is for a discovery session.
-    pub discovery: Cell<bool>,
+    /// What the last login attempt has claimed.
+    pub claimed: Claimed,
 }
 
-/// Initiator name that a login has given, for the log. It proves nothing.
+/// What a login has given, for the log and the list of attempts. It proves nothing.
 #[derive(Debug, Default)]
-pub(crate) struct ClaimedName(RefCell<Option<Box<str>>>);
+pub(crate) struct Claimed {
+    name: RefCell<Option<Box<str>>>,
+    discovery: Cell<bool>,
+}
 
-impl ClaimedName {
-    /// Name of the last login attempt; `None` if it ended before its name was known.
+impl Claimed {
+    /// Initiator name of the last login attempt; `None` if it ended before its name was known.
     pub fn last(&self) -> Option<Box<str>> {
-        self.0.borrow().clone()
+        self.name.borrow().clone()
     }
 
-    fn set(&self, name: &str) {
-        self.0.replace(Some(name.into()));
+    /// True if the last login attempt is for a discovery session.
+    pub fn is_discovery(&self) -> bool {
+        self.discovery.get()
+    }
+
+    fn set(&self, name: &str, discovery: bool) {
+        self.name.replace(Some(name.into()));
+        self.discovery.set(discovery);
     }
 }
 
@@ -77,8 +84,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
     }
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
-        self.claimed.set(initiator_name);
-        self.discovery.set(target_name.is_none());
+        self.claimed.set(initiator_name, target_name.is_none());
         let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         let port = self.iscsi.reactor.port_identifier(self.portal);

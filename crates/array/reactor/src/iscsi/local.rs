@@ -3,7 +3,7 @@
 use super::super::clock;
 use super::super::socket::Socket;
 use super::Iscsi;
-use super::directory::{ClaimedName, PortalDirectory};
+use super::directory::{Claimed, PortalDirectory};
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::nexus_side::NexusSide;
 use super::nexus_tasks::NexusTasks;
@@ -12,7 +12,6 @@ use control::{Knock, LoginOutcome};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
 use iscsi::pdu::LoginStatus;
 use media::Media;
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -49,8 +48,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             portal,
             local: socket.local_address(),
             nexus: None,
-            claimed: ClaimedName::default(),
-            discovery: Cell::new(false),
+            claimed: Claimed::default(),
         };
         Self { side: NexusTasks::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
     }
@@ -97,7 +95,6 @@ impl<M: Media + 'static> LocalNexusSide<M> {
     /// Keeps an attempt whose session has opened.
     fn report_opened(&self, session_type: SessionType) {
         let Some(name) = self.directory.claimed.last() else { return };
-        self.directory.discovery.set(session_type == SessionType::Discovery);
         let nexus = self.side.iscsi().reactor.directory().nexus(&name);
         let (outcome, detail) = match (nexus.host.is_some(), nexus.logical_units.is_empty()) {
             (_, false) => (LoginOutcome::Ok, "logged in"),
@@ -118,10 +115,10 @@ impl<M: Media + 'static> LocalNexusSide<M> {
         let (iscsi, member) = (self.side.iscsi(), self.side.member());
         let reactor = &iscsi.reactor;
         let is_known = reactor.directory().host_of(&name).is_some();
-        let discovery = self.directory.discovery.get();
+        let discovery = self.directory.claimed.is_discovery();
         let (from, portal) = (member.peer.ip(), member.portal);
         let knock = Knock { initiator: name.into(), from, portal, discovery, outcome, detail };
-        iscsi.registry.attempts.borrow_mut().add(knock, is_known, reactor.environment.now());
+        iscsi.registry.knocked(knock, is_known, reactor.environment.now());
     }
 
     /// Notes a failed login for an event, and logs it once in a while.

@@ -309,11 +309,11 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
     }
 
     fn logins(&self) -> Vec<Arc<LoginAttempt>> {
-        self.registry.attempts.borrow().all()
+        self.registry.attempts()
     }
 
     fn take_changed_logins(&self) -> Option<Vec<Arc<LoginAttempt>>> {
-        self.registry.attempts.borrow_mut().take_changed()
+        self.registry.take_changed_attempts()
     }
 
     fn take_refused_logins(&self) -> Option<RefusedLogins> {

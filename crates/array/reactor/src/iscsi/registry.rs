@@ -4,7 +4,7 @@
 use super::super::mutations::{Mutation, leaves_out};
 use crate::notice::Notice;
 use block::VolumeId;
-use control::{LoginAttempts, RefusedLogins};
+use control::{Knock, LoginAttempt, LoginAttempts, RefusedLogins};
 use iscsi::connection::{CloseReason, SessionIdentity};
 use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
@@ -167,13 +167,28 @@ pub(crate) struct Registry {
     /// Counters of ended connections.
     pub closed: Closed,
     /// Last login attempts.
-    pub attempts: RefCell<LoginAttempts>,
+    attempts: RefCell<LoginAttempts>,
     members: RefCell<BTreeMap<u64, Rc<Member>>>,
     next_id: Cell<u64>,
     next_tsih: Cell<u16>,
 }
 
 impl Registry {
+    /// Keeps a login attempt. `is_known`: its name is that of a host.
+    pub fn knocked(&self, knock: Knock, is_known: bool, now: Timestamp) {
+        self.attempts.borrow_mut().add(knock, is_known, now);
+    }
+
+    /// Last login attempts, oldest first.
+    pub fn attempts(&self) -> Vec<Arc<LoginAttempt>> {
+        self.attempts.borrow().all()
+    }
+
+    /// Last login attempts, oldest first, if there is one since the last call.
+    pub fn take_changed_attempts(&self) -> Option<Vec<Arc<LoginAttempt>>> {
+        self.attempts.borrow_mut().take_changed()
+    }
+
     /// True if `address` may have one more normal session of `most`, after `ending` sessions have
     /// ended. The last quarter is reserved for addresses with less than a quarter, so that no
     /// address takes every session.
