@@ -134,7 +134,7 @@ export function Choose(props: {
               what: "run these cases",
               windlass: windlass(
                 ...["lab", "array", "start", ...chosen(), "--size", size(), "--pairs", pairs().trim()],
-                ...(limitOf(limit()) == null ? [] : ["--stop-when-host-p99", limit().trim()]),
+                ...(limitOf(limit()) == null ? [] : ["--stop-when-host-p99", String((limitOf(limit()) ?? 0) / 1000)]),
               ),
               method: "POST",
               path: "/api/v1/lab/runs",

@@ -25,7 +25,7 @@ pub enum Verb {
         #[arg(long, value_name = "N", default_value_t = 1)]
         pairs: u32,
         /// End the run when the p99 of other volumes and shares is above this many milliseconds for three seconds
-        #[arg(long, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+        #[arg(long, value_name = "MILLISECONDS", value_parser = microseconds)]
         stop_when_host_p99: Option<u64>,
         /// Start the run and return
         #[arg(long)]
@@ -140,6 +140,16 @@ fn line(run: &LabRun) -> String {
     format!("run {}{case}  {}{share}", run.id, now.step)
 }
 
+/// Microseconds of a number of milliseconds, such as `0.8`.
+fn microseconds(text: &str) -> Result<u64, String> {
+    let milliseconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of milliseconds"))?;
+    if !(0.001..=3_600_000.0).contains(&milliseconds) {
+        return Err("possible are 0.001 to 3600000".to_owned());
+    }
+    // Far below 2^53, and not negative.
+    Ok((milliseconds * 1000.0).round() as u64)
+}
+
 fn path(run: u64) -> String {
     format!("/api/v1/lab/runs/{run}")
 }
@@ -151,7 +161,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 cases: cases.clone(),
                 size: Some(size.clone()),
                 pairs: Some(*pairs),
-                stop_when_host_p99_us: stop_when_host_p99.map(|milliseconds| milliseconds.saturating_mul(1000)),
+                stop_when_host_p99_us: *stop_when_host_p99,
             };
             let run = client.post::<LabRun>("/api/v1/lab/runs", &request).await?.body;
             if *no_wait { output.made("run", &run, true) } else { wait(run, client, output).await }
@@ -217,6 +227,15 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
     use super::*;
     use api::LabNow;
+
+    #[test]
+    fn a_limit_is_in_milliseconds() {
+        let of = |text: &str| microseconds(text).ok();
+        assert_eq!((of("5"), of("0.8"), of("3600000")), (Some(5000), Some(800), Some(3_600_000_000)));
+        for wrong in ["", "0", "-1", "NaN", "inf", "5ms", "3600001"] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn a_run_is_shown_in_a_line() {

@@ -1,13 +1,8 @@
 //! A configuration in memory, and its form as TOML or JSON.
 
-use crate::entries::{
-    Access, Channel, Entry, Export, Host, HostGroup, Kind, Pool, PortGroup, Portal, Schedule, Share, Token, User,
-    Volume,
-};
+use crate::Fields;
+use crate::entries::{Entry, Kind};
 use crate::error::Invalid;
-use crate::{Fields, check};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -16,7 +11,7 @@ use std::fmt::Write;
 /// Largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 8 << 20;
 /// Version of the form of documents.
-const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 /// Form of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,26 +21,6 @@ pub enum Format {
     Toml,
     /// JSON.
     Json,
-}
-
-/// A document as it is written.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    format: u32,
-    pool: Option<Pool>,
-    portal: Option<Vec<Portal>>,
-    port_group: Option<Vec<PortGroup>>,
-    volume: Option<Vec<Volume>>,
-    share: Option<Vec<Share>>,
-    host: Option<Vec<Host>>,
-    host_group: Option<Vec<HostGroup>>,
-    access: Option<Vec<Access>>,
-    export: Option<Vec<Export>>,
-    schedule: Option<Vec<Schedule>>,
-    channel: Option<Vec<Channel>>,
-    user: Option<Vec<User>>,
-    token: Option<Vec<Token>>,
 }
 
 /// Configuration of an array: its objects by kind and name.
@@ -96,41 +71,8 @@ impl Configuration {
         }
     }
 
-    /// Reads a document, and checks that it does not contradict itself.
-    ///
-    /// # Errors
-    ///
-    /// The document is too large, has an unknown or missing field or a wrong value, two objects of one name, or a
-    /// reference to an object of a kind that it has and that it does not name.
-    pub fn read(text: &str, format: Format) -> Result<Self, Invalid> {
-        if text.len() > MAX_DOCUMENT_BYTES {
-            return Err(Invalid::new("", format!("the document is larger than {MAX_DOCUMENT_BYTES} bytes")));
-        }
-        let document: Document = parse(text, format)?;
-        if document.format != FORMAT {
-            let reason = format!("{} is not a known form of documents: this array reads {FORMAT}", document.format);
-            return Err(Invalid::new("format", reason));
-        }
-        let mut configuration = Self::default();
-        let pool = document.pool.map(|pool| vec![pool]);
-        configuration.add_if(pool)?;
-        configuration.add_if(document.portal)?;
-        configuration.add_if(document.port_group)?;
-        configuration.add_if(document.volume)?;
-        configuration.add_if(document.share)?;
-        configuration.add_if(document.host)?;
-        configuration.add_if(document.host_group)?;
-        configuration.add_if(document.access)?;
-        configuration.add_if(document.export)?;
-        configuration.add_if(document.schedule)?;
-        configuration.add_if(document.channel)?;
-        configuration.add_if(document.user)?;
-        configuration.add_if(document.token)?;
-        check::values(&configuration)?;
-        Ok(configuration)
-    }
-
-    fn add_if<E: Entry>(&mut self, entries: Option<Vec<E>>) -> Result<(), Invalid> {
+    /// Adds the objects of a kind, if a document has it.
+    pub(crate) fn add_if<E: Entry>(&mut self, entries: Option<Vec<E>>) -> Result<(), Invalid> {
         entries.map_or(Ok(()), |entries| self.add(entries))
     }
 
@@ -204,24 +146,4 @@ impl Configuration {
 pub(crate) fn field(kind: Kind, name: &str, field: &str) -> String {
     let parts = [kind.name(), name, field];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<&str>>().join(".")
-}
-
-fn parse<T: DeserializeOwned>(text: &str, format: Format) -> Result<T, Invalid> {
-    match format {
-        Format::Toml => toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = text.as_bytes().get(..at).map(|before| before.iter().filter(|byte| **byte == b'\n').count() + 1);
-            unread(error.message(), line)
-        }),
-        Format::Json => {
-            serde_json::from_str(text).map_err(|error| unread(&error.to_string(), Some(error.line().max(1))))
-        }
-    }
-}
-
-/// Error of a parser. It quotes the field that it means.
-fn unread(message: &str, line: Option<usize>) -> Invalid {
-    let is_of_field = message.contains(" field `");
-    let field = message.split('`').nth(1).filter(|_| is_of_field).unwrap_or_default().to_owned();
-    Invalid { field, line, reason: message.trim().replace('\n', " ") }
 }

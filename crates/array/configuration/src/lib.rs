@@ -11,6 +11,7 @@ mod document;
 mod entries;
 mod error;
 mod plan;
+mod read;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -402,16 +402,16 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("no-such-export", "No export of the configuration is kept of that day.", &[], &[Run("windlass config history")]),
     of(
-        "no-such-plan",
-        "The array does not have the plan. It keeps the last eight, for an hour, and none over a restart.",
-        &[],
-        &[Run("windlass config plan FILE")],
-    ),
-    of(
         "no-such-lab-run",
         "No run of the laboratory has this number. The last twenty are kept.",
         &[],
         &[Run("windlass lab array list")],
+    ),
+    of(
+        "no-such-plan",
+        "The array does not have the plan. It keeps the last eight, for an hour, and none over a restart.",
+        &[],
+        &[Run("windlass config plan FILE")],
     ),
     of(
         "no-such-resource",

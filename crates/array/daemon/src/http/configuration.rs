@@ -5,18 +5,16 @@ mod calls;
 mod days;
 mod plans;
 mod present;
-mod refusal;
 
 pub(crate) use days::keep_days;
 pub(super) use plans::Plans;
 pub(super) use present::present;
-pub(super) use refusal::PlanRefusal;
 
 use crate::doctor::Places;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::guard::Recorder;
-use crate::http::problem::{Fault, Refusal};
+use crate::http::problem::{Fault, PlanRefusal, Refusal};
 use crate::notices::Desk;
 use crate::people::{Caller, Gate};
 use api::{

@@ -2,9 +2,12 @@
 //! has chosen its class; only the classes are converted here.
 
 mod fields;
+mod parts;
+mod plan;
 mod refusal;
 
-pub(super) use refusal::{Parts, Refusal};
+pub(super) use plan::PlanRefusal;
+pub(super) use refusal::Refusal;
 
 use crate::laboratory::LabRefusal;
 use api::{Problem, User};
@@ -12,6 +15,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{Class, ControlError, Space};
 use notification::ChannelError;
+use parts::Parts;
 
 /// Reason why a request was not executed.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Plans that can be applied, and the last apply.
 
-use super::refusal::PlanRefusal;
+use crate::http::problem::PlanRefusal;
 use api::{AppliedState, AppliedStep, ConfigurationApplied, ConfigurationOp, GeneratedSecret};
 use configuration::{Configuration, Op, Plan, Step};
 use jiff::Timestamp;

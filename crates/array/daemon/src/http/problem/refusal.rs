@@ -1,16 +1,14 @@
 //! Refusals of the guard, of requests about users, tokens, sign-ins and channels, and about files of the management
 //! plane.
 
-use crate::http::configuration::PlanRefusal;
+use super::parts::Parts;
+use super::plan::PlanRefusal;
 use crate::laboratory::LabRefusal;
 use axum::http::StatusCode;
 use configuration::Invalid;
 use identity::{Class, IdentityError, Role};
 use notification::ChannelError;
 use uuid::Uuid;
-
-/// Status, code, description and advice of a problem.
-pub(in crate::http) type Parts = (StatusCode, &'static str, String, Option<String>);
 
 /// Reason for which a caller may not do what it asks for.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Why a plan is not applied.
 
-use crate::http::problem::Parts;
+use super::parts::Parts;
 use axum::http::StatusCode;
 
 /// Reason for which a request about the configuration was refused.
@@ -42,7 +42,7 @@ pub(in crate::http) enum PlanRefusal {
 
 impl PlanRefusal {
     /// Status, code, description and advice.
-    pub(in crate::http) fn parts(&self) -> Parts {
+    pub(super) fn parts(&self) -> Parts {
         let conflict =
             |code, detail: &str, help: &str| (StatusCode::CONFLICT, code, detail.to_owned(), Some(help.to_owned()));
         match self {
