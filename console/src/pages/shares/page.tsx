@@ -93,7 +93,10 @@ export default function Shares(): JSX.Element {
       id={({ name }) => name}
       actions={(share) => [
         { label: "Open", run: () => go(pagePath("share", share.name)) },
-        { label: "Connect a host", run: () => go(`/hosts/connect?system=linux&share=${encodeURIComponent(share.name)}`) },
+        {
+          label: "Connect a host",
+          run: () => go(`/hosts/connect?system=linux&share=${encodeURIComponent(share.name)}`),
+        },
         { label: "Grant access…", needs: "operator", run: () => setOpen({ verb: "grant", share }) },
         { label: "Snapshot…", needs: "operator", run: () => setOpen({ verb: "snapshot", share }) },
         { label: "Change…", needs: "operator", run: () => setOpen({ verb: "change", share }) },
