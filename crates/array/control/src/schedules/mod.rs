@@ -1,6 +1,6 @@
 //! Schedules: snapshots at certain times, and retention. This file lists and shows them; `edit.rs`
-//! creates, changes and deletes them, `preview.rs` says what rules would do, `run.rs` takes the snapshots, `retire.rs` removes
-//! old ones, `give_up.rs` those whose space hosts need.
+//! creates, changes and deletes them, `preview.rs` says what rules would do, `run.rs` takes the snapshots, `retire.rs`
+//! removes old ones, `give_up.rs` those whose space hosts need.
 //! `when.rs` and `keep.rs` have the rules of both, without a clock.
 
 mod edit;

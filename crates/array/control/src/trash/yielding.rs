@@ -28,8 +28,8 @@ impl Control {
         }
     }
 
-    /// True if there may be something to delete for hosts. Whether snapshots of schedules are pinned or locked shows only
-    /// when their space is wanted: there may be many.
+    /// True if there may be something to delete for hosts. Whether snapshots of schedules are pinned or locked shows
+    /// only when their space is wanted: there may be many.
     pub(super) fn has_space_for_hosts(&self) -> bool {
         self.has_free_trash() || self.directory().scheduled_snapshots().next().is_some()
     }

@@ -137,7 +137,7 @@ impl Bundles {
     pub(crate) fn keep(&self, archive: Archive, is_replaced: bool, now: Timestamp) -> anyhow::Result<Bundle> {
         let size_bytes = archive.finish()?;
         self.remove_old(now, MAX_BUNDLES - 1)?;
-        let bundle = Bundle { id: Uuid::new_v4(), created: now, size_bytes, is_replaced };
+        let bundle = Bundle { id: Uuid::now_v7(), created: now, size_bytes, is_replaced };
         let path = self.directory.join(bundle.file());
         std::fs::rename(self.directory.join(INCOMPLETE), &path)
             .with_context(|| format!("cannot write {}", path.display()))?;

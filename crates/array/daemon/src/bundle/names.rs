@@ -1,5 +1,5 @@
-//! Stable words in the place of names: the same name is the same word in every bundle of an array, and the word does not
-//! tell the name.
+//! Stable words in the place of names: the same name is the same word in every bundle of an array, and the word does
+//! not tell the name.
 
 use identity::Digest;
 use serde_json::Value;

@@ -4,9 +4,10 @@
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the
-//!               reservation (1) | flags (1: bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in bytes (8) | root address (8) | root CRC (4) |
-//!               ceiling of an address space in MiB, 0: none (4) | mapped blocks (8) | of a reserved volume, at most:
-//!               blocks that are shared (8), map pages still to be allocated (8)
+//!               reservation (1) | flags (1: bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in
+//!               bytes (8) | root address (8) | root CRC (4) | ceiling of an address space in MiB, 0: none (4) | mapped
+//!               blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages still to be
+//!               allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
 //! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at levels 3, 4 and 5 in
 //!               units of 2⁸, 2¹⁶ and 2²⁴, rounded up (3), repeated

@@ -3,6 +3,7 @@
 use super::people::{Author, PASSWORD, Plane};
 use crate::http::Surroundings;
 use crate::memory::TemporaryDirectory;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -76,7 +77,12 @@ async fn the_audit_is_exported_as_it_is_and_until_a_time() {
     for name in ["v1", "v2", "v3"] {
         let create = json!({ "name": name, "size_bytes": 1 << 20 });
         assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(create)).await.status, 201);
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        // Entries of one millisecond have the same time.
+        let now = || Timestamp::now().as_millisecond();
+        let before = now();
+        while now() == before {
+            tokio::task::yield_now().await;
+        }
     }
     let export = async |query: &str| {
         let path = format!("/api/v1/audit.jsonl{query}");
