@@ -105,9 +105,9 @@ pub(super) async fn export(
     Ok(recorder.note(&caller, "config_export", async { document(text, format) }).await)
 }
 
-/// Plans the steps from the present configuration to that of a document, TOML or JSON by its `Content-Type`, of at
-/// most 8 MiB. Changes nothing. 422 with code `invalid-configuration`, and the parameters `field` and `line`, if the document
-/// cannot be read or contradicts itself.
+/// Plans the steps from the present configuration to that of a document, TOML or JSON by its `Content-Type`,
+/// of at most 8 MiB. Changes nothing. 422 with code `invalid-configuration`, and the parameters `field` and `line`, if
+/// the document cannot be read or contradicts itself.
 #[utoipa::path(
     post,
     path = "/api/v1/config/plan",
