@@ -47,7 +47,7 @@ pub(crate) struct Options {
 impl Options {
     /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
-        Self { seed: 1, seconds: 30, first: 0, count: u64::MAX, at_once: 6, threads: Threads::one() }
+        Self { seed: 1, seconds: 25, first: 0, count: u64::MAX, at_once: 6, threads: Threads::one() }
     }
 }
 

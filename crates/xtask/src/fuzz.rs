@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Number of targets in a run without options, chosen by the commit, and time for each.
 const TURNS: usize = 2;
-const TURN: Duration = Duration::from_secs(30);
+const TURN: Duration = Duration::from_secs(20);
 /// Time for a target that was named.
 const NAMED: Duration = Duration::from_secs(30);
 /// Concurrent programs.

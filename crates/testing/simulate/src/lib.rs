@@ -101,7 +101,7 @@ impl Options {
         Self {
             what: What::Crashes,
             seed: None,
-            count: Some(1_000),
+            count: Some(800),
             steps: 2_000,
             crash_every: None,
             limit: 200,
@@ -117,7 +117,7 @@ impl Options {
 
     /// Options for `cargo xtask ci`: seeds of the whole array.
     pub fn whole() -> Self {
-        Self { whole: true, count: Some(60), ..Self::short() }
+        Self { whole: true, count: Some(40), ..Self::short() }
     }
 
     /// Options for `cargo xtask ci`: seeds of the NFS server, and its rules, disabled in turn.
@@ -136,7 +136,7 @@ impl Options {
     pub fn others() -> [Self; 4] {
         let of = |what, count| Self { what, count, ..Self::short() };
         [
-            of(What::Faults, Some(1000)),
+            of(What::Faults, Some(600)),
             of(What::Failures, None),
             of(What::Exhaustive, None),
             Self { times: 4, ..of(What::Corruption, None) },
