@@ -54,7 +54,7 @@ export function asked<T>(question: Accessor<Question | undefined>, counts: (answ
       () => JSON.stringify(question()),
       (_, before) => {
         stop();
-        // What was said about another question is no answer to this one.
+        // An answer to an earlier question does not answer this one.
         setAnswer(undefined);
         setFailure(undefined);
         timer = setTimeout(() => void ask(), before === undefined ? 0 : STILL_MS);

@@ -14,13 +14,13 @@ export interface Edited {
 
 /** A change of an object that has to be as the dialog shows it. */
 export interface Guarded {
-  /** The object as it is, once somebody else has changed it. */
+  /** The present object, after another administrator has changed it. */
   present: () => object | undefined;
   /** Sends a change with the tag of the object. `Conflicted`: the object has changed; both versions are shown then. */
   change: <T>(send: (tag: string | undefined) => Promise<T>, wanted: object) => Promise<T>;
 }
 
-/** The object was changed by somebody else, which the dialog shows. */
+/** Shows in the dialog that another administrator has changed the object. */
 export class Conflicted extends Error {}
 
 /** Reads an object; without an answer, it is read again when it is needed. */

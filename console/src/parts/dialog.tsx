@@ -100,7 +100,7 @@ export interface ChangeProps {
   dirty?: () => boolean;
   /** Requests of the action, with their command lines. */
   same: Same | Same[];
-  /** The object that the change is about. If somebody else changes it meanwhile, both versions are shown. */
+  /** The object that the change is about. If another administrator changes it meanwhile, the dialog shows both versions. */
   edited?: Edited;
   /** Fields of each request that its command line does not show. */
   secret?: Record<string, string>;

@@ -1,6 +1,6 @@
 // Fields in which an object differs from what a dialog shows, and from what is wanted.
 
-/** A field that somebody else has changed, or that is to be changed. */
+/** A field that another administrator has changed, or that this dialog changes. */
 export interface Difference {
   field: string;
   before: unknown;

@@ -1,4 +1,4 @@
-// What a change would do: the array is asked before the button that does it can be pressed.
+// Effect of a change: the dialog asks the array first, and enables its button after the answer.
 
 import { type Accessor, For, type JSX, Show } from "solid-js";
 import { type Asked, asked } from "../api/asked";

@@ -53,7 +53,7 @@ export function Knocked(props: {
   const [hidden, setHidden] = createSignal<Record<string, number>>({});
   const all = () => {
     const inside = new Set(props.sessions.map(({ initiator }) => initiator));
-    // Who is logged in now has got over its refusals.
+    // An initiator that is logged in now needs no help with its earlier refusals.
     const knocks = (refused.data() ?? []).filter(({ initiator }) => !inside.has(initiator)).map(ofLogin);
     const strangers = props.sessions.filter(({ host }) => host == null).map(ofSession);
     const newest = new Map<string, Knock>();

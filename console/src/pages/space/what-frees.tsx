@@ -68,7 +68,7 @@ export function WhatFrees(): JSX.Element {
       .slice(0, MOST);
   });
   const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
-  // What was deleted meanwhile is in no sum.
+  // The sum leaves out objects that were deleted meanwhile.
   const chosen = createMemo(() => {
     const names = new Set(candidates()?.map(({ name }) => name));
     return new Set([...selected()].filter((name) => names.has(name)));

@@ -1,4 +1,4 @@
-// What can be done at once against refused commands.
+// Actions that remove the reason of refused commands at once.
 
 import type { Group } from "./refusal-groups";
 

@@ -9,7 +9,6 @@ use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
 use crate::trash::record::{TrashRecord, Trashed};
 use crate::trusted_time::hour::{full_hour, hour_of};
-use jiff::Timestamp;
 use pool::{CatalogChange, ObjectId};
 
 /// Largest number of objects that one commit locks.
@@ -43,55 +42,42 @@ impl Control {
     /// be locked left them. After an error, the next start tries again.
     pub(crate) async fn lock_objects(&self) {
         let now = self.trusted_now();
-        let (snapshots, trash) = {
+        let due: Vec<(SnapshotRecord, Option<TrashRecord>)> = {
             let directory = self.directory();
+            let in_trash = directory.trash().filter_map(|item| Some((item.snapshot()?, Some(item))));
+            let all = directory.snapshots().map(|snapshot| (snapshot, None)).chain(in_trash);
             let is_due = |snapshot: &SnapshotRecord| {
                 let info = self.catalog().object(snapshot.object);
                 snapshot.is_locked(now) && info.is_some_and(|info| info.locked_until.is_none())
             };
-            let snapshots: Vec<_> = directory.snapshots().filter(|snapshot| is_due(snapshot)).cloned().collect();
-            let trash: Vec<_> = directory.trash().filter(|item| item.snapshot().is_some_and(is_due)).cloned().collect();
-            (snapshots, trash)
+            let due = all.filter(|(snapshot, _)| is_due(snapshot));
+            due.map(|(snapshot, item)| (snapshot.clone(), item.cloned())).collect()
         };
-        for some in snapshots.chunks(AT_ONCE) {
-            let locked = some.iter().map(|snapshot| locked(snapshot.clone(), |record| record));
-            if !self.store_locked(locked).await {
-                return;
-            }
-        }
-        for some in trash.chunks(AT_ONCE) {
-            let locked = some.iter().filter_map(|item| {
-                let of = |snapshot| TrashRecord { what: Trashed::Snapshot(snapshot), ..item.clone() };
-                Some(locked(item.snapshot()?.clone(), of))
-            });
-            if !self.store_locked(locked).await {
+        for some in due.chunks(AT_ONCE) {
+            if self.lock_some(some).await.is_err() {
                 return;
             }
         }
     }
 
-    /// Stores locks with the documents that have their ends. False after an error.
-    async fn store_locked<D: Document + Into<Edit>>(
-        &self,
-        locked: impl Iterator<Item = (Option<CatalogChange>, D)>,
-    ) -> bool {
+    /// Locks objects in one commit, with documents whose ends are full hours.
+    async fn lock_some(&self, some: &[(SnapshotRecord, Option<TrashRecord>)]) -> Result<(), ControlError> {
         let (mut changes, mut edits) = (Vec::new(), Vec::new());
-        for (lock, record) in locked {
-            let Ok(put) = record.put() else { return false };
-            changes.extend(lock.into_iter().chain([put]));
-            edits.push(record.into());
+        for (snapshot, item) in some {
+            let record = SnapshotRecord { locked_until: snapshot.locked_until.map(full_hour), ..snapshot.clone() };
+            changes.extend(record.lock_object());
+            let (put, edit) = match item {
+                Some(item) => {
+                    let record = TrashRecord { what: Trashed::Snapshot(record), ..item.clone() };
+                    (record.put()?, Edit::from(record))
+                }
+                None => (record.put()?, Edit::from(record)),
+            };
+            changes.push(put);
+            edits.push(edit);
         }
-        let is_stored = self.store(changes).await.is_ok();
-        if is_stored {
-            self.apply(edits);
-        }
-        is_stored
+        self.store(changes).await?;
+        self.apply(edits);
+        Ok(())
     }
-}
-
-/// Lock of a snapshot, with its document of the end in full hours.
-fn locked<D>(snapshot: SnapshotRecord, document: impl FnOnce(SnapshotRecord) -> D) -> (Option<CatalogChange>, D) {
-    let locked_until: Option<Timestamp> = snapshot.locked_until.map(full_hour);
-    let record = SnapshotRecord { locked_until, ..snapshot };
-    (record.lock_object(), document(record))
 }
