@@ -27,17 +27,10 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(bytes) {
             return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
         }
-        if changes.iter().any(makes_wide) && !self.takes_feature(FEATURE_WIDE) {
-            return Step::LogFull;
-        }
-        if changes.iter().any(|c| matches!(c, CatalogChange::SetCeiling { ceiling_bytes: Some(_), .. }))
-            && !self.takes_feature(FEATURE_CEILING)
-        {
-            return Step::LogFull;
-        }
-        let is_lock = |c: &CatalogChange| matches!(c, CatalogChange::Lock { .. } | CatalogChange::Unlock { .. });
-        if changes.iter().any(is_lock) && !self.takes_feature(FEATURE_LOCKS) {
-            return Step::LogFull;
+        for feature in changes.iter().filter_map(feature_of) {
+            if !self.takes_feature(feature) {
+                return Step::LogFull;
+            }
         }
         if let Err(error) = self.map.catalog_stays_below_ceilings(changes) {
             return Step::Fail(error.into());
@@ -119,23 +112,24 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// True if a change gives an object a map of more than four levels, which earlier releases do not
-/// know: to a volume above 16 TiB or an address space.
-fn makes_wide(change: &CatalogChange) -> bool {
+/// Feature that a change needs: earlier releases do not know maps of more than four levels (volumes above 16 TiB,
+/// address spaces), ceilings, and locks.
+fn feature_of(change: &CatalogChange) -> Option<u64> {
     match change {
         CatalogChange::CreateVolume { size_bytes, .. }
         | CatalogChange::CreateCapture { size_bytes, .. }
-        | CatalogChange::Resize { size_bytes, .. } => level_for(blocks_for(*size_bytes)) > NARROW_LEVEL,
+        | CatalogChange::Resize { size_bytes, .. } => {
+            (level_for(blocks_for(*size_bytes)) > NARROW_LEVEL).then_some(FEATURE_WIDE)
+        }
+        CatalogChange::SetCeiling { ceiling_bytes, .. } => ceiling_bytes.map(|_| FEATURE_CEILING),
+        CatalogChange::Lock { .. } | CatalogChange::Unlock { .. } => Some(FEATURE_LOCKS),
         CatalogChange::CloneObject { .. }
         | CatalogChange::DeleteObject { .. }
         | CatalogChange::SetWriteCache { .. }
         | CatalogChange::SetZeroDetection { .. }
-        | CatalogChange::SetCeiling { .. }
-        | CatalogChange::Lock { .. }
-        | CatalogChange::Unlock { .. }
         | CatalogChange::SetReservation { .. }
         | CatalogChange::Rollback { .. }
         | CatalogChange::PutDocument { .. }
-        | CatalogChange::DeleteDocument { .. } => false,
+        | CatalogChange::DeleteDocument { .. } => None,
     }
 }
