@@ -124,6 +124,20 @@ pub struct SyslogSettings {
     pub audit: bool,
 }
 
+impl SyslogSettings {
+    /// Port of the receiver.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or(if self.transport == SyslogTransport::Tls { 6514 } else { 514 })
+    }
+
+    /// Whether messages with these settings go to the receiver of `other`.
+    #[must_use]
+    pub fn same_receiver(&self, other: &Self) -> bool {
+        self.server == other.server && self.port() == other.port() && self.transport == other.transport
+    }
+}
+
 /// Kind of a channel, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -12,7 +12,7 @@ mod view;
 
 pub(crate) use files::Name as FileName;
 pub(crate) use line::{Author, Change, Intent, Outcome, Target};
-pub(crate) use view::{Query, Raw, View};
+pub(crate) use view::{Place, Query, Raw, View};
 
 use jiff::Timestamp;
 use log::Log;
@@ -110,9 +110,9 @@ impl Audit {
         self.read(read).await
     }
 
-    /// The oldest `limit` lines after a number.
-    pub(crate) async fn after(&self, seq: u64, limit: usize) -> anyhow::Result<Vec<Raw>> {
-        self.read(move |directory| view::after(directory, seq, limit)).await
+    /// The oldest `limit` lines behind a place, and the place behind them.
+    pub(crate) async fn after(&self, place: Place, limit: usize) -> anyhow::Result<(Vec<Raw>, Place)> {
+        self.read(move |directory| view::after(directory, &place, limit)).await
     }
 
     /// Number of the last line; 0 if there is none.

@@ -117,3 +117,28 @@ fn files_are_of_a_month_and_old_ones_are_removed_with_a_record() {
     fs::remove_file(directory.path().join(&names[0])).unwrap();
     assert_eq!(view::verify(directory.path()).unwrap().first_bad, Some(format!("{} line 1", names[1])));
 }
+
+/// Lines follow each other, whichever offset a place has: also one that a repair of the file has moved.
+#[tokio::test]
+async fn lines_behind_a_place_are_all_found() {
+    let directory = TemporaryDirectory::new();
+    let audit = Audit::of(directory.path());
+    for name in ["v1", "v2", "v3", "v4", "v5"] {
+        audit.begin(intent(name)).await.unwrap();
+    }
+    let numbers = |lines: &[Raw]| lines.iter().map(|line| line.seq).collect::<Vec<_>>();
+    let (lines, place) = audit.after(Place::behind(1), 2).await.unwrap();
+    assert_eq!((numbers(&lines), place.seq), (vec![2, 3], 3));
+    let (lines, place) = audit.after(place, 9).await.unwrap();
+    assert_eq!((numbers(&lines), place.seq), (vec![4, 5], 5));
+    assert_eq!(numbers(&audit.after(place.clone(), 9).await.unwrap().0), Vec::<u64>::new());
+    // Shorter lines than before: the offset is behind the end of the file, and then in the midst of a line.
+    let path = newest(&directory);
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let short = lines[4].replace("\"anna\"", "\"a\"").replace("\"seq\":5", "\"seq\":6");
+    fs::write(&path, format!("{}\n{short}\n", lines[..4].join("\n"))).unwrap();
+    assert_eq!(numbers(&audit.after(place.clone(), 9).await.unwrap().0), [6]);
+    fs::write(&path, format!("{}\n{short}\n", lines.join("\n").replace("\"anna\"", "\"annemarie\""))).unwrap();
+    assert_eq!(numbers(&audit.after(place, 9).await.unwrap().0), [6]);
+}

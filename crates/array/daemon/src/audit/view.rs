@@ -2,8 +2,11 @@
 
 use super::files;
 use super::line::{Intent, Line, NOTHING, Outcome, Record, digest};
+use anyhow::Context;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 /// Entries that are wanted, newest first.
@@ -95,24 +98,80 @@ pub(crate) struct Raw {
     pub text: String,
 }
 
-/// The oldest `limit` complete lines after a number. A line that cannot be read is passed over.
-pub(super) fn after(directory: &Path, seq: u64, limit: usize) -> anyhow::Result<Vec<Raw>> {
+/// Place in the audit: behind a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Number of the line; 0: before the first.
+    pub seq: u64,
+    /// File and offset behind the line; absent: it has to be looked for.
+    known: Option<(files::Name, u64)>,
+}
+
+impl Place {
+    /// Behind the line with a number.
+    pub(crate) fn behind(seq: u64) -> Self {
+        Self { seq, known: None }
+    }
+}
+
+/// The oldest `limit` complete lines behind a place, and the place behind them. A line that cannot be read is passed
+/// over. Files are read from the place on, if its offset is known.
+pub(super) fn after(directory: &Path, place: &Place, limit: usize) -> anyhow::Result<(Vec<Raw>, Place)> {
     let names = files::list(directory)?;
-    // The file with the next line, if it is still there, and those behind it.
-    let first = names.iter().rposition(|name| name.first <= seq.saturating_add(1)).unwrap_or(0);
-    let mut found = Vec::new();
-    for name in names.iter().skip(first) {
-        for text in lines(directory, name, None, None)?.lines() {
-            let Ok(line) = serde_json::from_str::<Line>(text) else { continue };
-            if line.seq > seq {
-                found.push(Raw { seq: line.seq, time: line.time, text: text.to_owned() });
-            }
-            if found.len() >= limit {
-                return Ok(found);
-            }
+    let known = place.known.as_ref().and_then(|(name, offset)| {
+        let rest = names.iter().position(|other| other == name).and_then(|at| names.get(at..))?;
+        Some((rest, *offset))
+    });
+    if let Some((rest, offset)) = known {
+        let found = collect(directory, rest, offset, place.seq, limit)?;
+        // Another number: the file was repaired since, and the offset is in the midst of a line.
+        if found.0.first().is_none_or(|line| line.seq == place.seq.saturating_add(1)) {
+            return Ok(found);
         }
     }
-    Ok(found)
+    // The file with the next line, if it is still there, and those behind it.
+    let first = names.iter().rposition(|name| name.first <= place.seq.saturating_add(1)).unwrap_or(0);
+    collect(directory, names.get(first..).unwrap_or_default(), 0, place.seq, limit)
+}
+
+/// Lines with numbers above `seq` from files, the first one read from an offset.
+fn collect(
+    directory: &Path,
+    names: &[files::Name],
+    offset: u64,
+    seq: u64,
+    limit: usize,
+) -> anyhow::Result<(Vec<Raw>, Place)> {
+    let (mut found, mut place) = (Vec::new(), Place::behind(seq));
+    for (at, name) in names.iter().enumerate() {
+        let path = directory.join(name.text());
+        let context = || format!("cannot read {}", path.display());
+        let mut file = File::open(&path).with_context(context)?;
+        let is_inside = at == 0 && offset <= file.metadata().with_context(context)?.len();
+        let mut offset = if is_inside { offset } else { 0 };
+        file.seek(SeekFrom::Start(offset)).with_context(context)?;
+        let mut file = BufReader::new(file);
+        let mut bytes = Vec::new();
+        while found.len() < limit {
+            bytes.clear();
+            let count = file.read_until(b'\n', &mut bytes).with_context(context)?;
+            // A last line without an end is being written.
+            if bytes.pop() != Some(b'\n') {
+                break;
+            }
+            offset += u64::try_from(count)?;
+            let line = serde_json::from_slice::<Line>(&bytes).ok().filter(|line| line.seq > place.seq);
+            if let (Some(line), Ok(text)) = (line, std::str::from_utf8(&bytes)) {
+                place.seq = line.seq;
+                found.push(Raw { seq: line.seq, time: line.time, text: text.to_owned() });
+            }
+        }
+        place.known = Some((name.clone(), offset));
+        if found.len() >= limit {
+            break;
+        }
+    }
+    Ok((found, place))
 }
 
 /// Number of the last line; 0 if there is none.

@@ -36,8 +36,8 @@ pub(super) async fn send_audit(
 }
 
 async fn deliver(settings: &SyslogSettings, messages: Vec<Vec<u8>>) -> Result<String, String> {
-    let SyslogSettings { server, port, transport, ca, .. } = settings;
-    let port = port.unwrap_or(if *transport == SyslogTransport::Tls { 6514 } else { 514 });
+    let SyslogSettings { server, transport, ca, .. } = settings;
+    let port = settings.port();
     let failed = |error: io::Error| format!("cannot send to {server} port {port}: {}", described(&error));
     match transport {
         SyslogTransport::Udp => datagrams(server, port, &messages).await.map_err(failed)?,
