@@ -19,8 +19,13 @@ impl Control {
             let directory = self.directory();
             let is_free = |snapshot: &&SnapshotRecord| !snapshot.pinned && !snapshot.is_locked(now);
             let mut all: Vec<&SnapshotRecord> = directory.scheduled_snapshots().filter(is_free).collect();
+            // There may be tens of thousands, and a host waits: only the oldest are put in order.
+            if all.len() > AT_ONCE {
+                all.select_nth_unstable_by_key(AT_ONCE, |snapshot| snapshot.object);
+                all.truncate(AT_ONCE);
+            }
             all.sort_unstable_by_key(|snapshot| snapshot.object);
-            all.into_iter().take(AT_ONCE).cloned().collect::<Vec<_>>()
+            all.into_iter().cloned().collect::<Vec<_>>()
         };
         if oldest.is_empty() {
             return Ok(false);
