@@ -67,7 +67,7 @@ test("the other administrator's change is shown beside one's own", async () => {
   await dialog().getByLabel("Warn above").fill("70");
   await run("volume", "set", "db", "--warn", "90");
   await dialog().getByRole("button", { name: "Change volume" }).click();
-  await dialog().getByText("Somebody else has changed it meanwhile.").waitFor();
+  await dialog().getByText("It was changed meanwhile.").waitFor();
   const row = dialog().locator("tr", { hasText: "warn percent" });
   expect((await row.allInnerTexts()).join().replace(/\s+/g, " ")).toContain("warn percent – 90 70");
   await dialog().getByRole("button", { name: "Change volume" }).click();

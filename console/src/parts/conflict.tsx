@@ -66,7 +66,7 @@ function shortly(value: unknown): string {
 export function ConflictBox(props: { shown: object; now: object; wanted: object }): JSX.Element {
   return (
     <div class="failure" role="alert">
-      <strong>Somebody else has changed it meanwhile.</strong>
+      <strong>It was changed meanwhile.</strong>
       <p>Nothing of yours was changed. Press the button again to make your change to the object as it is now.</p>
       <table>
         <thead>

@@ -189,7 +189,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "sign-in-failed",
-        "Many sign-ins or tokens were wrong: somebody may be guessing passwords.",
+        "Many sign-ins or tokens were wrong: passwords may be being guessed.",
         &["A program uses an old token or password.", "An attack."],
         &[
             Do("The audit has names and addresses:"),

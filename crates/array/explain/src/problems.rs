@@ -77,14 +77,14 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "changed-meanwhile",
-        "Somebody else has changed the object since it was read.",
+        "The object was changed after it was read.",
         &[],
         &[Do("Read the object again, and repeat the change if it is still wanted.")],
     ),
     of(
         "configuration-moved",
         "The configuration has changed since the plan was made, and nothing was applied.",
-        &["Somebody else has changed an object of a kind that a configuration has."],
+        &["An object of a kind that a configuration has was changed meanwhile."],
         &[Do("Plan the document again, and look at its steps:"), Run("windlass config plan FILE")],
     ),
     of(

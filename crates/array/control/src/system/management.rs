@@ -42,11 +42,11 @@ impl ManagementCondition {
 
     const fn help(self) -> &'static str {
         match self {
-            Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
+            Self::SignInFailed => "passwords may be being guessed: the audit has names and addresses",
             Self::AuditNotWritten | Self::HistoryNotWritten => "free space in the state directory, or repair it",
             Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
             Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",
-            Self::HistoryUnreadable => "delete the file that was moved aside once nobody needs it",
+            Self::HistoryUnreadable => "delete the file that was moved aside when it is no longer needed",
             Self::NotificationFailing => "correct the channel or its peer, and test it",
         }
     }

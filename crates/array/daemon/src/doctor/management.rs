@@ -33,8 +33,8 @@ pub(super) fn bootstrap_token(evidence: &Evidence) -> Result<String, Finding> {
             "the first token, which can do everything, is still accepted, although people sign in",
             "give each program a token of its own with  windlass token create, then  windlass token delete bootstrap",
         )),
-        false if there => Ok("is needed until somebody is an administrator".to_owned()),
-        false => Ok("is deleted".to_owned()),
+        false if there => Ok("the token bootstrap is needed until there is an administrator".to_owned()),
+        false => Ok("the token bootstrap is deleted".to_owned()),
     }
 }
 

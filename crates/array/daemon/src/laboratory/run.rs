@@ -168,7 +168,13 @@ async fn measure(
             }
         }
     }
-    // It has closed its output, which is its end unless it is up to something.
+    end_of(runner, why, follower.has_ended.take()).await
+}
+
+/// Waits for the end of a process that has closed its output. `why` it was to stop, and the result that it has reported,
+/// if any.
+async fn end_of(mut runner: Runner, why: Option<Stop>, result: Option<Option<String>>) -> End {
+    // It should exit now; it is killed if it does not.
     let exited = tokio::time::timeout(TO_END, runner.exited()).await;
     let status = match exited {
         Ok(status) => status,
@@ -177,17 +183,14 @@ async fn measure(
             runner.exited().await
         }
     };
-    let ended = follower.has_ended.take();
     let said = runner.errors().await;
-    match (why, ended) {
+    match (why, result) {
         (Some(why), _) => End::Stopped(why),
         (None, Some(reason)) => reason.map_or(End::Done, End::Failed),
         (None, None) => {
             let how = status.map_or_else(|| "without a status".to_owned(), |status| format!("with {status}"));
-            End::Failed(format!(
-                "its process ended {how} and without a result{}{said}",
-                if said.is_empty() { "" } else { ": " }
-            ))
+            let colon = if said.is_empty() { "" } else { ": " };
+            End::Failed(format!("its process ended {how} and without a result{colon}{said}"))
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Reads the store. If it cannot be used, nobody is told of anything.
+    /// Reads the store. If it cannot be used, no message is sent.
     pub(crate) fn open(store: &Result<ManagementStore, Unavailable>) -> Self {
         let mut notices = Notices::default();
         let opened = store.clone().and_then(|store| {
