@@ -171,7 +171,7 @@ impl Change {
 /// Makes a change with a key, unless it was made before. Its answer is kept even if the client has left.
 async fn once(guard: &Arc<Guard>, key: repeats::Key, change: Change, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let most = change.operation.body_bytes();
+    let most = change.operation.body_bytes;
     let Ok(bytes) = axum::body::to_bytes(body, most).await else {
         return record::too_large(most).into_response();
     };
@@ -232,16 +232,15 @@ impl Guard {
                 return Err(Refusal::ForeignPage.into());
             }
         }
-        // A stream alone is no use: it runs by itself.
-        let is_use = operation.is_none_or(|operation| operation.name != "live_show");
+        let is_use = operation.is_none_or(|operation| operation.is_use);
         self.gate.by_cookie(cookie, from, is_use).map_err(fault)
     }
 
     /// Refuses what a page of others causes, or a page under a name that is not ours (DNS rebinding).
     fn check_page(&self, parts: &Parts, operation: Option<&'static Operation>) -> Result<(), Fault> {
-        let is_health = operation.is_some_and(|operation| operation.name == "health_show");
+        let is_for_any = operation.is_some_and(|operation| operation.is_for_any_page);
         let is_remote = matches!(parts.extensions.get::<Peer>(), Some(Peer::Remote(_)));
-        if is_health || !is_remote {
+        if is_for_any || !is_remote {
             return Ok(());
         }
         let is_read = matches!(parts.method, Method::GET | Method::HEAD);
@@ -258,7 +257,7 @@ impl Guard {
 
 /// Checks that a caller may use an operation.
 async fn check_rights(operation: &Operation, caller: &Caller, parts: &mut Parts) -> Result<(), Fault> {
-    if caller.scopes.metrics_only && !operation.is_scrape() {
+    if caller.scopes.metrics_only && !operation.is_scrape {
         return Err(Refusal::OutsideScope { detail: "the token is for /metrics alone".to_owned() }.into());
     }
     let of_role = |role: Role| {

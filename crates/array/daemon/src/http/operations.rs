@@ -10,15 +10,36 @@ use identity::Role;
 pub(super) struct Operation {
     /// Id in the OpenAPI document: noun and verb.
     pub(super) name: &'static str,
-    /// Least that its caller must be.
+    /// Role that the caller needs.
     pub(super) needs: Needs,
     /// Volumes that it is about: whether a token with a scope of volumes may use it.
     pub(super) volumes: Volumes,
     /// True if it says with `dry_run=true` what it would do.
     pub(super) has_dry_run: bool,
+    /// What the audit has of it.
+    audited: Audited,
+    /// Largest body of a request in bytes.
+    pub(super) body_bytes: usize,
+    /// True if it is what a token for metrics is for.
+    pub(super) is_scrape: bool,
+    /// True if a request puts the end of a sign-in off. A stream runs by itself, and is no use.
+    pub(super) is_use: bool,
+    /// True if pages of others, and pages under other names, may cause it.
+    pub(super) is_for_any_page: bool,
 }
 
-/// Least that the caller of an operation must be.
+/// What the audit has of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Audited {
+    /// Intent and result, unless its method only reads.
+    Change,
+    /// Nothing: it reads, whatever its method.
+    Question,
+    /// What its handler records.
+    Itself,
+}
+
+/// Role that the caller of an operation needs at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
     /// Anybody.
@@ -50,17 +71,41 @@ pub(super) enum Volumes {
     Grants,
 }
 
+const fn operation(name: &'static str, needs: Needs, volumes: Volumes) -> Operation {
+    Operation {
+        name,
+        needs,
+        volumes,
+        has_dry_run: false,
+        audited: Audited::Change,
+        body_bytes: MAX_BODY_BYTES,
+        is_scrape: false,
+        is_use: true,
+        is_for_any_page: false,
+    }
+}
+
 const fn row(name: &'static str, role: Role, volumes: Volumes) -> Operation {
-    Operation { name, needs: Needs::Role(role), volumes, has_dry_run: false }
+    operation(name, Needs::Role(role), volumes)
 }
 
 const fn special(name: &'static str, needs: Needs) -> Operation {
-    Operation { name, needs, volumes: Volumes::Others, has_dry_run: false }
+    operation(name, needs, Volumes::Others)
 }
 
 /// Row of a change that says with `dry_run=true` what it would do.
 const fn rehearsed(name: &'static str, role: Role, volumes: Volumes) -> Operation {
     Operation { has_dry_run: true, ..row(name, role, volumes) }
+}
+
+/// Row of a question whose request has a body.
+const fn question(name: &'static str, role: Role) -> Operation {
+    Operation { audited: Audited::Question, ..row(name, role, Volumes::Others) }
+}
+
+/// Row of the metrics.
+const fn scrape(name: &'static str) -> Operation {
+    Operation { is_scrape: true, ..row(name, Viewer, Volumes::Others) }
 }
 
 use Role::{Admin, Operator, Viewer};
@@ -99,7 +144,7 @@ const OPERATIONS: &[Operation] = &[
     row("config_export", Admin, Volumes::Others),
     row("config_history", Admin, Volumes::Others),
     row("config_history_show", Admin, Volumes::Others),
-    row("config_plan", Admin, Volumes::Others),
+    question("config_plan", Admin),
     row("config_secrets", Admin, Volumes::Others),
     row("connect_plan", Viewer, Volumes::Others),
     row("connect_state", Viewer, Volumes::Others),
@@ -114,7 +159,7 @@ const OPERATIONS: &[Operation] = &[
     row("file_list", Viewer, Volumes::Others),
     row("file_set", Operator, Volumes::Others),
     row("file_show", Viewer, Volumes::Others),
-    special("health_show", Needs::Nothing),
+    Operation { is_for_any_page: true, ..special("health_show", Needs::Nothing) },
     row("history_series", Viewer, Volumes::Others),
     row("history_show", Viewer, Volumes::Others),
     row("host_create", Operator, Volumes::Others),
@@ -132,18 +177,18 @@ const OPERATIONS: &[Operation] = &[
     row("job_set", Operator, Volumes::Others),
     row("job_show", Viewer, Volumes::Job),
     row("lab_case_list", Viewer, Volumes::Others),
-    row("lab_result_upload", Operator, Volumes::Others),
+    Operation { body_bytes: MAX_RESULTS_BYTES, ..row("lab_result_upload", Operator, Volumes::Others) },
     row("lab_run_cancel", Operator, Volumes::Others),
     row("lab_run_list", Viewer, Volumes::Others),
     row("lab_run_report", Viewer, Volumes::Others),
     row("lab_run_results", Viewer, Volumes::Others),
     row("lab_run_show", Viewer, Volumes::Others),
     row("lab_run_start", Operator, Volumes::Others),
-    row("live_set", Viewer, Volumes::Others),
-    row("live_show", Viewer, Volumes::Others),
+    question("live_set", Viewer),
+    Operation { is_use: false, ..row("live_show", Viewer, Volumes::Others) },
     row("login_list", Viewer, Volumes::Others),
-    row("metrics_show", Viewer, Volumes::Others),
-    row("metrics_volumes", Viewer, Volumes::Others),
+    scrape("metrics_show"),
+    scrape("metrics_volumes"),
     row("nfs_client_expire", Operator, Volumes::Others),
     row("nfs_client_list", Viewer, Volumes::Others),
     row("nfs_grace_show", Viewer, Volumes::Others),
@@ -170,7 +215,7 @@ const OPERATIONS: &[Operation] = &[
     row("schedule_create", Operator, Volumes::Others),
     rehearsed("schedule_delete", Operator, Volumes::Others),
     row("schedule_list", Viewer, Volumes::Others),
-    row("schedule_preview", Viewer, Volumes::Others),
+    question("schedule_preview", Viewer),
     row("schedule_run", Operator, Volumes::Others),
     row("schedule_set", Operator, Volumes::Others),
     row("schedule_show", Viewer, Volumes::Others),
@@ -178,7 +223,7 @@ const OPERATIONS: &[Operation] = &[
     rehearsed("session_delete", Operator, Volumes::Others),
     row("session_list", Viewer, Volumes::Others),
     row("setup_code", Admin, Volumes::Others),
-    special("setup_run", Needs::Nothing),
+    Operation { audited: Audited::Itself, ..special("setup_run", Needs::Nothing) },
     special("setup_show", Needs::Nothing),
     row("share_create", Operator, Volumes::Others),
     rehearsed("share_delete", Operator, Volumes::Others),
@@ -193,7 +238,7 @@ const OPERATIONS: &[Operation] = &[
     row("share_snapshot_create", Operator, Volumes::Others),
     row("share_snapshots", Viewer, Volumes::Others),
     row("share_space", Viewer, Volumes::Others),
-    special("signin_begin", Needs::Nothing),
+    Operation { audited: Audited::Itself, ..special("signin_begin", Needs::Nothing) },
     rehearsed("signin_delete", Admin, Volumes::Others),
     special("signin_end", Needs::Credentials),
     row("signin_list", Admin, Volumes::Others),
@@ -204,7 +249,7 @@ const OPERATIONS: &[Operation] = &[
     row("snapshot_lock", Operator, PATH),
     row("snapshot_pin", Operator, PATH),
     row("snapshot_show", Viewer, PATH),
-    row("space_what_if", Viewer, Volumes::Others),
+    question("space_what_if", Viewer),
     row("system_show", Viewer, Volumes::None),
     row("token_create", Admin, Volumes::Others),
     rehearsed("token_delete", Admin, Volumes::Others),
@@ -246,23 +291,7 @@ impl Operation {
 
     /// True if the operation changes something that the audit records.
     pub(super) fn is_change(&self, method: &str) -> bool {
-        // The topics of a stream are a way of reading, and so is a question with a body. Sign-ins and the set-up record
-        // themselves.
-        let changes_nothing = matches!(
-            self.name,
-            "config_plan" | "live_set" | "schedule_preview" | "space_what_if" | "signin_begin" | "setup_run"
-        );
-        !matches!(method, "GET" | "HEAD") && !changes_nothing
-    }
-
-    /// Largest body of a request in bytes.
-    pub(super) fn body_bytes(&self) -> usize {
-        if self.name == "lab_result_upload" { MAX_RESULTS_BYTES } else { MAX_BODY_BYTES }
-    }
-
-    /// True if it is what a token for metrics is for.
-    pub(super) fn is_scrape(&self) -> bool {
-        matches!(self.name, "metrics_show" | "metrics_volumes")
+        !matches!(method, "GET" | "HEAD") && self.audited == Audited::Change
     }
 
     /// Word of what it needs, for the OpenAPI document.
@@ -311,7 +340,7 @@ mod tests {
                 assert!(special || operation.role() == "admin", "{}", operation.name);
             }
             let verbs = ["_create", "_delete", "_set", "_grant", "_revoke", "_cancel", "_rollback", "_expire"];
-            if verbs.iter().any(|verb| operation.name.ends_with(verb)) && operation.name != "live_set" {
+            if verbs.iter().any(|verb| operation.name.ends_with(verb)) && operation.is_change("POST") {
                 assert!(matches!(operation.needs, Needs::Role(Operator | Admin)), "{}", operation.name);
             }
         }

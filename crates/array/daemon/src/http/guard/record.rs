@@ -73,7 +73,7 @@ pub(super) async fn execute(
     readable: bool,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let most = operation.body_bytes();
+    let most = operation.body_bytes;
     let Ok(bytes) = axum::body::to_bytes(body, most).await else {
         return too_large(most).into_response();
     };
