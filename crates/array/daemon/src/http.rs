@@ -32,6 +32,7 @@ mod jobs;
 mod lab;
 mod listener;
 mod live;
+mod locks;
 mod nfs;
 mod offload;
 mod openapi;
@@ -251,7 +252,8 @@ fn unguarded(array: ArrayHandle, streams: Arc<Streams>) -> Router {
 /// Returns the resources without the guard, with a history.
 #[cfg(test)]
 fn unguarded_with(array: ArrayHandle, streams: Arc<Streams>, recording: Recording) -> Router {
-    finish(with_fallbacks(router()), array).layer(Extension(streams)).layer(Extension(recording))
+    let router = finish(with_fallbacks(router()), array).layer(Extension(streams)).layer(Extension(recording));
+    router.layer(Extension(crate::people::Caller::local(0)))
 }
 
 /// Returns `/metrics`, `/metrics/volumes` and `/health` alone, for a listener without TLS.

@@ -10,7 +10,7 @@ use std::path::Path;
 pub const SOCKET_NAME: &str = "windlass.sock";
 
 /// Writes a file that only its owner can read, and replaces an existing one as a whole. Durable on return.
-pub fn write_private(path: &Path, content: &str) -> anyhow::Result<()> {
+pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let partial = path.with_extension("partial");
     let write = || -> std::io::Result<()> {
         match std::fs::remove_file(&partial) {
@@ -18,7 +18,7 @@ pub fn write_private(path: &Path, content: &str) -> anyhow::Result<()> {
             _ => {}
         }
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
-        file.write_all(content.as_bytes())?;
+        file.write_all(content.as_ref())?;
         file.sync_all()?;
         std::fs::rename(&partial, path)?;
         path.parent().map_or(Ok(()), sync_directory)

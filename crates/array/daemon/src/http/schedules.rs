@@ -5,12 +5,14 @@ use crate::http::answer::listing;
 use crate::http::convert;
 use crate::http::dry_run::DryRun;
 use crate::http::extract::{Body, Path, made};
+use crate::http::locks;
 use crate::http::problem::Fault;
+use crate::people::Caller;
 use api::{Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet};
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::{Extension, Json};
 use control::Label;
 use reactor::ArrayHandle;
 use std::collections::BTreeMap;
@@ -32,7 +34,8 @@ listing! {
     convert::schedule
 }
 
-/// Creates a schedule. The name of an existing one is refused (`exists`).
+/// Creates a schedule. The name of an existing one is refused (`exists`). One that locks for more than 30 days needs
+/// the role admin.
 #[utoipa::path(
     post,
     path = "/api/v1/schedules",
@@ -43,8 +46,10 @@ listing! {
 )]
 pub(super) async fn create(
     State(array): State<ArrayHandle>,
+    Extension(caller): Extension<Caller>,
     Body(body): Body<ScheduleCreate>,
 ) -> Result<Response, Fault> {
+    locks::check_seconds(&caller, body.lock_seconds)?;
     let ScheduleCreate { name, when, zone, volumes, label, keep, keep_last, lock_seconds } = body;
     let request = control::ScheduleCreate {
         name,
@@ -95,7 +100,8 @@ pub(super) async fn show(
     answer::show(&array, control::ScheduleShow { schedule }, convert::schedule).await
 }
 
-/// Changes a schedule. Snapshots that the new rules do not keep are removed at once.
+/// Changes a schedule. Snapshots that the new rules do not keep are removed at once. A lock of more than 30 days
+/// needs the role admin.
 #[utoipa::path(
     patch,
     path = "/api/v1/schedules/{schedule}",
@@ -107,9 +113,11 @@ pub(super) async fn show(
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    Extension(caller): Extension<Caller>,
     Path(schedule): Path<String>,
     Body(body): Body<ScheduleSet>,
 ) -> Result<Json<Schedule>, Fault> {
+    locks::check_seconds(&caller, body.lock_seconds)?;
     let ScheduleSet { when, zone, volumes, label, keep, keep_last, lock_seconds, paused } = body;
     let request = control::ScheduleSet {
         schedule,

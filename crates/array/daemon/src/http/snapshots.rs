@@ -5,16 +5,19 @@ use crate::http::answer::listing;
 use crate::http::convert;
 use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, Query, made};
+use crate::http::locks;
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
+use crate::people::Caller;
 use api::{
     List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotDelete, SnapshotFilter, SnapshotGroupCreate,
     SnapshotLock, SnapshotPin, Trashed,
 };
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use jiff::Timestamp;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -141,7 +144,8 @@ pub(super) async fn delete(
 }
 
 /// Locks a snapshot, or makes its lock longer. Until its end nobody can delete the snapshot, end the
-/// lock or make it shorter; while it is kept, a lock may fill the pool.
+/// lock or make it shorter; while it is kept, a lock may fill the pool. A lock of more than 30 days needs the role
+/// admin.
 #[utoipa::path(
     post,
     path = "/api/v1/snapshots/{snapshot}/lock",
@@ -153,9 +157,11 @@ pub(super) async fn delete(
 )]
 pub(super) async fn lock(
     State(array): State<ArrayHandle>,
+    Extension(caller): Extension<Caller>,
     Path(snapshot): Path<String>,
     Body(SnapshotLock { until }): Body<SnapshotLock>,
 ) -> Result<Json<Snapshot>, Fault> {
+    locks::check(&caller, until.duration_since(Timestamp::now()))?;
     answer::change(&array, control::SnapshotLock { snapshot, until }, convert::snapshot).await
 }
 

@@ -6,12 +6,14 @@ use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
+use crate::laboratory::LABEL;
 use api::{
     ANY_HOST, Job, JobStart, List, OffloadStatistics, Trashed, TreeNode, Volume, VolumeCreate, VolumeDelete,
     VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Grantee, Noun};
 use reactor::ArrayHandle;
@@ -82,6 +84,7 @@ pub(super) async fn create(
         zero_detection,
         labels,
     } = body;
+    check_labels(labels.keys())?;
     let request = control::VolumeCreate {
         name,
         size_bytes,
@@ -97,6 +100,15 @@ pub(super) async fn create(
     let outcome = array.call(request).await?;
     let volume = convert::volume(outcome.view);
     Ok(made(outcome.changed, &format!("/api/v1/volumes/{}", volume.id), volume))
+}
+
+/// Refuses the label by which the laboratory knows its scratch volumes, which it deletes without the trash.
+fn check_labels<'a>(mut keys: impl Iterator<Item = &'a String>) -> Result<(), Fault> {
+    if keys.any(|key| key == LABEL) {
+        let detail = format!("the label {LABEL} is for scratch volumes of the laboratory alone");
+        return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
+    }
+    Ok(())
 }
 
 /// Returns one volume.
@@ -145,6 +157,7 @@ pub(super) async fn set(
         critical_percent,
         labels,
     } = body;
+    check_labels(labels.iter().filter(|(_, value)| value.is_some()).map(|(key, _)| key))?;
     let unless_zero = |percent: u8| (percent != 0).then_some(percent);
     let request = control::VolumeSet {
         volume,

@@ -6,9 +6,10 @@ use super::MAX_RESULTS_BYTES;
 use super::scratch::Scratch;
 use anyhow::Context;
 use api::{LabRun, LabRunState};
+use reactor::state_files::{sync_directory, write_private};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Directory below the state directory.
@@ -163,15 +164,9 @@ async fn write(path: PathBuf, bytes: Vec<u8>) -> anyhow::Result<()> {
         let about = || format!("cannot write {}", path.display());
         let directory = path.parent().with_context(about)?;
         fs::create_dir_all(directory).with_context(about)?;
-        let new = path.with_extension("new");
-        let mut file = File::create(&new).with_context(about)?;
-        file.write_all(&bytes).and_then(|()| file.sync_all()).with_context(about)?;
-        fs::rename(&new, &path).with_context(about)?;
-        // The name of the file, and that of its directory.
-        for place in [Some(directory), directory.parent()].into_iter().flatten() {
-            File::open(place).and_then(|place| place.sync_all()).with_context(about)?;
-        }
-        Ok(())
+        write_private(&path, &bytes)?;
+        // The name of the directory.
+        directory.parent().map_or(Ok(()), sync_directory).with_context(about)
     });
     written.await?
 }

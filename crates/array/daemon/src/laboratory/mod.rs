@@ -23,6 +23,7 @@ mod shown;
 mod tests;
 
 pub(crate) use refusal::LabRefusal;
+pub(crate) use scratch::LABEL;
 pub use shown::lab_result;
 
 use admission::Wanted;

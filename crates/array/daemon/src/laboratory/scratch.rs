@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// Label of scratch volumes; its value is the name of the volume.
-const LABEL: &str = "windlass-laboratory";
+/// Label of scratch volumes; its value is the name of the volume. Requests of others cannot set it.
+pub(crate) const LABEL: &str = "windlass-laboratory";
 /// Beginning of the names of scratch volumes and hosts.
 const PREFIX: &str = "lab-scratch-";
 /// Beginning of the initiator names of scratch hosts.
@@ -102,7 +102,7 @@ impl Scratch {
     pub(super) async fn remove(&self, array: &ArrayHandle) -> Vec<String> {
         let mut left = Vec::new();
         for volume in &self.volumes {
-            left.extend(until_gone(&format!("volume {volume}"), || remove_volume(array, volume)).await);
+            left.extend(until_gone(&format!("volume {volume}"), || remove_volume(array, volume, true)).await);
         }
         left.extend(until_gone(&format!("host {}", self.host), || remove_host(array, &self.host)).await);
         left
@@ -125,7 +125,8 @@ async fn until_gone<F: Future<Output = Result<(), ControlError>>>(
     }
 }
 
-async fn remove_volume(array: &ArrayHandle, volume: &str) -> Result<(), ControlError> {
+/// Removes a scratch volume. `now`: not by the trash.
+async fn remove_volume(array: &ArrayHandle, volume: &str, now: bool) -> Result<(), ControlError> {
     match array.read(VolumeShow { volume: volume.to_owned() }).await {
         // A volume that an administrator has made his own.
         Ok(view) if view.record.labels.get(LABEL).is_none_or(|value| *value != view.record.name) => return Ok(()),
@@ -133,7 +134,7 @@ async fn remove_volume(array: &ArrayHandle, volume: &str) -> Result<(), ControlE
         Err(ControlError::NotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     }
-    let delete = VolumeDelete { volume: volume.to_owned(), with_snapshots: true, revoke: true, now: true };
+    let delete = VolumeDelete { volume: volume.to_owned(), with_snapshots: true, revoke: true, now };
     match array.call(delete).await {
         Ok(_) | Err(ControlError::NotFound { .. }) => Ok(()),
         Err(error) => Err(error),
@@ -154,24 +155,30 @@ async fn remove_host(array: &ArrayHandle, host: &str) -> Result<(), ControlError
 }
 
 /// True for a host of the laboratory, and not for one of an administrator's with its name.
+pub(crate) fn is_scratch_host(name: &str, initiators: &[String]) -> bool {
+    name.starts_with(PREFIX) && *initiators == [initiator(name)]
+}
+
+/// True for a volume of the laboratory.
+pub(crate) fn is_scratch_volume(name: &str, labels: &BTreeMap<String, String>) -> bool {
+    name.starts_with(PREFIX) && labels.get(LABEL).is_some_and(|value| value == name)
+}
+
 fn is_ours(view: &control::HostView) -> bool {
-    let own = initiator(&view.record.name);
     let names = view.record.initiators.iter().cloned().map(String::from).collect::<Vec<_>>();
-    view.record.name.starts_with(PREFIX) && names == [own]
+    is_scratch_host(&view.record.name, &names)
 }
 
 /// Removes scratch volumes and hosts of which no record tells: it was lost with the state directory, or could not be
 /// read. No run goes on.
 pub(super) async fn remove_unknown(array: &ArrayHandle) {
-    let is_scratch = |view: &control::VolumeView| {
-        let name = &view.record.name;
-        name.starts_with(PREFIX) && view.record.labels.get(LABEL) == Some(name)
-    };
+    let is_scratch = |view: &control::VolumeView| is_scratch_volume(&view.record.name, &view.record.labels);
     let volumes = array.read(VolumeList::default()).await.unwrap_or_default();
     let hosts = array.read(HostList::default()).await.unwrap_or_default();
     for volume in volumes.into_iter().filter(is_scratch).map(|view| view.record.name) {
         tracing::warn!(volume, "a scratch volume of the laboratory without a run is removed");
-        if let Err(error) = remove_volume(array, &volume).await {
+        // By the trash: before this release, anybody could give a volume this name and label.
+        if let Err(error) = remove_volume(array, &volume, false).await {
             tracing::warn!(volume, %error, "the scratch volume cannot be removed");
         }
     }

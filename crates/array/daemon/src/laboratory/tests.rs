@@ -4,7 +4,7 @@
 use super::{LabRefusal, Laboratory};
 use crate::memory::{TemporaryDirectory, spawn};
 use api::{LabRun, LabRunCreate, LabRunState};
-use control::{HostList, VolumeCreate, VolumeList};
+use control::{HostList, TrashList, VolumeCreate, VolumeList};
 use reactor::ArrayHandle;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -178,6 +178,9 @@ async fn the_next_start_removes_what_is_left() {
     let ended = next.show(run.id).unwrap();
     assert_eq!((ended.state, ended.reason.as_deref()), (LabRunState::Failed, Some("the array ended during the run")));
     assert_eq!(world.names().await, ["lab-scratch-mine", "mine"]);
+    // Of volumes without a record, it is not certain whose they are.
+    let trash = world.array.read(TrashList).await.unwrap();
+    assert_eq!(trash.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(), ["lab-scratch-1"]);
     laboratory.stop().await;
     let pid = std::fs::read_to_string(world.pid_file()).unwrap();
     assert!(!PathBuf::from(format!("/proc/{}", pid.trim())).exists());

@@ -22,6 +22,13 @@ pub(in crate::http) enum Refusal {
         /// Role of the caller.
         has: Role,
     },
+    /// The caller's role does not suffice for a lock of snapshots as long as that.
+    LongLock {
+        /// Days of the longest lock of an operator.
+        most_days: i64,
+        /// Role of the caller.
+        has: Role,
+    },
     /// The token is limited to other things.
     OutsideScope {
         /// What it is limited to.
@@ -107,6 +114,12 @@ impl Refusal {
             Self::Forbidden { operation, needs, has } => {
                 let detail = format!("{operation} needs the role {needs}, and the caller has the role {has}");
                 forbidden("forbidden", detail, Some("ask an admin for another role or token"))
+            }
+            Self::LongLock { most_days, has } => {
+                let detail = format!(
+                    "a lock of more than {most_days} days needs the role admin, and the caller has the role {has}"
+                );
+                forbidden("forbidden", detail, Some("ask an admin, or lock it for a shorter time"))
             }
             Self::OutsideScope { detail } => forbidden("outside-scope", detail.clone(), None),
             Self::PasswordToChange => {

@@ -298,3 +298,51 @@ async fn a_scope_of_volumes_hides_grants_and_jobs_of_others() {
         assert_eq!(plane.ask(&author, "GET", &format!("/api/v1/jobs/{job}"), None).await.status, expected, "{job}");
     }
 }
+
+/// An operator could lock snapshots for ten years, which nobody can undo.
+#[tokio::test]
+async fn long_locks_are_for_admins() {
+    let plane = Plane::new().await;
+    let volume = json!({ "name": "v1", "size_bytes": 1 << 20 });
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(volume)).await.status, 201);
+    let snapshot = Some(json!({ "name": "s" }));
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes/v1/snapshots", snapshot).await.status, 201);
+    let operator = Author::with_token(&plane.token("op", "operator", json!({})).await);
+    let until = |days: i64| {
+        let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+        Some(json!({ "until": until.to_string() }))
+    };
+    let path = "/api/v1/snapshots/v1@s/lock";
+    assert_eq!(plane.ask(&operator, "POST", path, until(31)).await.code(), (403, "forbidden"));
+    assert_eq!(plane.ask(&operator, "POST", path, until(29)).await.status, 200);
+    assert_eq!(plane.ask(&Author::root(), "POST", path, until(300)).await.status, 200);
+    let schedule = |days: u32| {
+        let when = json!({ "daily": { "minute": 1 } });
+        json!({ "name": "n", "when": when, "volumes": ["v1"], "lock_seconds": days * 86_400 })
+    };
+    let path = "/api/v1/schedules";
+    assert_eq!(plane.ask(&operator, "POST", path, Some(schedule(31))).await.code(), (403, "forbidden"));
+    assert_eq!(plane.ask(&operator, "POST", path, Some(schedule(30))).await.status, 201);
+    let longer = Some(json!({ "lock_seconds": 31 * 86_400 }));
+    let path = "/api/v1/schedules/n";
+    assert_eq!(plane.ask(&operator, "PATCH", path, longer.clone()).await.code(), (403, "forbidden"));
+    assert_eq!(plane.ask(&Author::root(), "PATCH", path, longer).await.status, 200);
+    // What an admin has set does not keep an operator from changing the rest.
+    assert_eq!(plane.ask(&operator, "PATCH", path, Some(json!({ "paused": true }))).await.status, 200);
+}
+
+/// The laboratory deleted volumes with this label past the trash, and operators could set it.
+#[tokio::test]
+async fn the_label_of_scratch_volumes_is_not_for_requests() {
+    let plane = Plane::new().await;
+    let volume =
+        |labels: serde_json::Value| Some(json!({ "name": "lab-scratch-1", "size_bytes": 1 << 20, "labels": labels }));
+    let label = json!({ "windlass-laboratory": "lab-scratch-1" });
+    let path = "/api/v1/volumes";
+    assert_eq!(plane.ask(&Author::root(), "POST", path, volume(label.clone())).await.status, 422);
+    assert_eq!(plane.ask(&Author::root(), "POST", path, volume(json!({ "team": "a" }))).await.status, 201);
+    let path = "/api/v1/volumes/lab-scratch-1";
+    assert_eq!(plane.ask(&Author::root(), "PATCH", path, Some(json!({ "labels": label }))).await.status, 422);
+    let removed = json!({ "windlass-laboratory": null });
+    assert_eq!(plane.ask(&Author::root(), "PATCH", path, Some(json!({ "labels": removed }))).await.status, 200);
+}
