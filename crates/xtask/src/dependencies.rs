@@ -67,7 +67,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["explain", "text"]),
             ("cli", &["api", "connect", "explain", "text"]),
-            ("configuration", &["api"]),
+            ("configuration", &["api", "identity", "text"]),
             ("connect", &["text"]),
             ("console_assets", &[]),
             ("control", &["explain", "pool", "random", "text", "unit"]),

@@ -150,6 +150,49 @@ pub enum ChannelSettings {
     Syslog(SyslogSettings),
 }
 
+/// Text in the place of the part of a webhook's address that is a secret for many receivers.
+pub const HIDDEN: &str = "(hidden)";
+
+/// Scheme, and name or address with the port, of the server of a webhook's address. Names and passwords before an `@`
+/// are left out.
+fn scheme_and_server(url: &str) -> (&str, &str) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    // RFC 3986 §3.2: an authority ends at the first of these characters.
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    (scheme, authority.rsplit('@').next().unwrap_or_default())
+}
+
+/// Address of a webhook for readers other than administrators who look at the channel itself (audit, log, support
+/// bundle): scheme and server, then [`HIDDEN`].
+pub fn shown_url(url: &str) -> String {
+    let (scheme, server) = scheme_and_server(url);
+    format!("{scheme}://{server}/{HIDDEN}")
+}
+
+/// Name or address of the server of a webhook's address, without the port.
+pub fn url_server(url: &str) -> &str {
+    let (_, server) = scheme_and_server(url);
+    match server.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => server.split(':').next().unwrap_or_default(),
+    }
+}
+
+impl ChannelSettings {
+    /// True if a password or secret that was given for one may be used with the other: it goes to the server, port,
+    /// user and URL for which it was given, with the same TLS, and to no other.
+    pub fn is_same_peer(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Email(one), Self::Email(other)) => {
+                (&one.server, one.port, &one.user, one.tls) == (&other.server, other.port, &other.user, other.tls)
+            }
+            (Self::Webhook(one), Self::Webhook(other)) => one.url == other.url,
+            (Self::Syslog(_), Self::Syslog(_)) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Hours of each day in which only critical alerts are sent. The others follow at their end, if they still hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -253,4 +296,23 @@ pub struct ChannelSet {
     /// Whether anything is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{shown_url, url_server};
+
+    /// An address whose server is followed by `?` was shown as a whole.
+    #[test]
+    fn only_the_server_of_an_address_is_shown() {
+        for (url, shown, server) in [
+            ("https://hooks.example.org/services/T0/SECRET", "https://hooks.example.org/(hidden)", "hooks.example.org"),
+            ("https://hooks.example.org?key=SECRET", "https://hooks.example.org/(hidden)", "hooks.example.org"),
+            ("https://hooks.example.org:8443#SECRET", "https://hooks.example.org:8443/(hidden)", "hooks.example.org"),
+            ("http://SECRET:SECRET@hooks.example.org", "http://hooks.example.org/(hidden)", "hooks.example.org"),
+            ("https://[2001:db8::1]:8443/SECRET", "https://[2001:db8::1]:8443/(hidden)", "2001:db8::1"),
+        ] {
+            assert_eq!((shown_url(url).as_str(), url_server(url)), (shown, server));
+        }
+    }
 }

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+/// Largest document in bytes.
+pub const MAX_DOCUMENT_BYTES: usize = 8 << 20;
+
 /// Form of an exported configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -24,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use uuid::Uuid;
 
 /// Port of an https URL that names none.
 const DEFAULT_PORT: u16 = 8443;
@@ -33,6 +34,10 @@ pub(crate) const PART: u32 = 500;
 const JSON: &str = "application/json";
 /// Largest accepted answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// Tries of a request with a key, and the pause between two.
+const TRIES: usize = 3;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Administrative sockets of an array on this machine: that of the systemd unit, and that of
 /// `windlass serve` with the default state directory.
@@ -158,6 +163,24 @@ impl Client {
         Ok(Answer { created: status == StatusCode::CREATED, body: parse(&body)? })
     }
 
+    /// Sends a POST request with a key, again if its answer did not arrive: the array executes it once.
+    pub(crate) async fn post_once<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CliError> {
+        let key = Uuid::new_v4().to_string();
+        let sent = (encode(body)?, JSON);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.send_with(Method::POST, path, Some(sent.clone()), Some(&key)).await {
+                Err(error) if error.is_unreachable() && tries < TRIES => tokio::time::sleep(PAUSE).await,
+                answer => return parse(&answer?.1),
+            }
+        }
+    }
+
     /// Sends a PATCH request that changes a resource.
     pub(crate) async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
         let (_, body) = self.send(Method::PATCH, path, Some((encode(body)?, JSON))).await?;
@@ -198,16 +221,36 @@ impl Client {
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Sent>) -> Result<(StatusCode, Bytes), CliError> {
-        match tokio::time::timeout(self.timeout, self.exchange(method, path, body)).await {
+        self.send_with(method, path, body, None).await
+    }
+
+    /// Sends a request. `key`: a repeat with it gets the same answer.
+    async fn send_with(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Sent>,
+        key: Option<&str>,
+    ) -> Result<(StatusCode, Bytes), CliError> {
+        match tokio::time::timeout(self.timeout, self.exchange(method, path, body, key)).await {
             Ok(result) => result,
             Err(_elapsed) => Err(CliError::timed_out(self.timeout.as_secs())),
         }
     }
 
-    async fn exchange(&self, method: Method, path: &str, body: Option<Sent>) -> Result<(StatusCode, Bytes), CliError> {
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Sent>,
+        key: Option<&str>,
+    ) -> Result<(StatusCode, Bytes), CliError> {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
         }
         if let Some((_, kind)) = &body {
             request = request.header(header::CONTENT_TYPE, *kind);

@@ -7,15 +7,12 @@ use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::private_file;
 use api::{
     ConfigurationApply, ConfigurationDay, ConfigurationOp, ConfigurationPlan, ConfigurationStep, GeneratedSecret, Job,
-    List,
+    List, MAX_DOCUMENT_BYTES,
 };
 use jiff::civil::Date;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
-
-/// Largest document in bytes, as the array limits it.
-const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 
 /// Verbs of `windlass config`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -164,12 +161,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 async fn apply(apply: ConfigurationApply, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let started = client.post::<Job>("/api/v1/config/apply", &apply).await?.body;
     let ended = job::wait(started, None, client, output).await;
-    let secrets = client.post::<List<GeneratedSecret>>("/api/v1/config/applied/secrets", &()).await;
+    // An answer that is lost on the way can be had again.
+    let secrets = client.post_once::<List<GeneratedSecret>>("/api/v1/config/applied/secrets", &()).await;
     if ended.is_err() {
         output.warn("what was done is in GET /api/v1/config/applied; plan the document again to see what is left");
     }
     // Shown even with --quiet: they are not kept.
-    for GeneratedSecret { kind, name, field, secret } in secrets?.body.items {
+    for GeneratedSecret { kind, name, field, secret } in secrets?.items {
         output.warn(&format!("{field} of {kind} {name}, shown once: {secret}"));
     }
     ended
@@ -203,7 +201,7 @@ async fn plan(path: &Path, client: &Client) -> Result<ConfigurationPlan, CliErro
 fn read(path: &Path) -> Result<String, CliError> {
     let failed = |error: std::io::Error| CliError::failed(format!("cannot read {}: {error}", path.display()));
     let mut text = String::new();
-    let most = MAX_DOCUMENT_BYTES + 1;
+    let most = u64::try_from(MAX_DOCUMENT_BYTES + 1).unwrap_or(u64::MAX);
     if path == Path::new("-") {
         std::io::stdin().take(most).read_to_string(&mut text).map_err(failed)?;
     } else {

@@ -52,6 +52,11 @@ impl CliError {
         Self::new(7, message, Some("unreachable"), Some(help.to_owned()))
     }
 
+    /// True if the array did not answer.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.code.as_deref() == Some("unreachable")
+    }
+
     /// A check found problems.
     pub(crate) fn findings(message: String, help: &str) -> Self {
         Self::new(9, message, Some("findings"), Some(help.to_owned()))

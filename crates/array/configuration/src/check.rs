@@ -1,26 +1,19 @@
 //! Checks of a document, alone and against the array: references, logical unit numbers, names.
 
+use crate::Fields;
 use crate::document::{Configuration, field};
 use crate::entries::Kind;
 use crate::error::Invalid;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Characters of a name.
-fn is_plain(name: &str) -> bool {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    (1..=63).contains(&name.len())
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.chars().all(is_allowed)
-}
-
 /// Checks what a document says without regard to an array.
 pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
     for kind in [Kind::Volume, Kind::Share, Kind::Host, Kind::HostGroup, Kind::Schedule] {
         for name in configuration.objects(kind).into_iter().flat_map(|objects| objects.keys()) {
-            if !is_plain(name) {
-                let reason = "a name is 1 to 63 letters, digits, '.', '_' and '-', the first a letter or digit";
-                return Err(Invalid::new(field(kind, name, "name"), reason));
+            let fault = if kind == Kind::Host { text::name::host_fault(name) } else { text::name::fault(name) };
+            if let Some(reason) = fault {
+                return Err(Invalid::new(field(kind, name, "name"), format!("{name:?} is no name: {reason}")));
             }
         }
     }
@@ -29,7 +22,7 @@ pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
     let mut taken = BTreeSet::new();
     for (name, fields) in configuration.objects(Kind::Access).into_iter().flatten() {
         let lun = fields.get("lun").and_then(Value::as_u64).unwrap_or_default();
-        if !taken.insert((text(fields.get("host")), lun)) {
+        if !taken.insert((word(fields.get("host")), lun)) {
             let reason = format!("two volumes have the logical unit number {lun} for the same host");
             return Err(Invalid::new(field(Kind::Access, name, "lun"), reason));
         }
@@ -41,9 +34,9 @@ pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
 fn owners(configuration: &Configuration, list: &str) -> Result<(), Invalid> {
     let mut taken = BTreeSet::new();
     for (name, fields) in configuration.objects(Kind::Host).into_iter().flatten() {
-        for item in fields.get(list).and_then(Value::as_array).into_iter().flatten() {
-            if !taken.insert(text(Some(item))) {
-                let reason = format!("{} belongs to another host of the document", text(Some(item)));
+        for item in items(fields, list) {
+            if !taken.insert(item) {
+                let reason = format!("{item} belongs to another host of the document");
                 return Err(Invalid::new(field(Kind::Host, name, list), reason));
             }
         }
@@ -51,7 +44,7 @@ fn owners(configuration: &Configuration, list: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn text(value: Option<&Value>) -> &str {
+fn word(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -73,16 +66,26 @@ pub(crate) fn references(present: &Configuration, wanted: &Configuration) -> Res
     };
     for (kind, at, to) in [(Kind::Access, "volume", Kind::Volume), (Kind::Export, "share", Kind::Share)] {
         for (name, fields) in wanted.objects(kind).into_iter().flatten() {
-            check(kind, name, at, to, text(fields.get(at)))?;
-            grantee(kind, name, text(fields.get("host")))?;
+            check(kind, name, at, to, word(fields.get(at)))?;
+            grantee(kind, name, word(fields.get("host")))?;
         }
     }
-    for (kind, at, to) in [(Kind::HostGroup, "hosts", Kind::Host), (Kind::Schedule, "volumes", Kind::Volume)] {
-        for (name, fields) in wanted.objects(kind).into_iter().flatten() {
-            for item in fields.get(at).and_then(Value::as_array).into_iter().flatten() {
-                check(kind, name, at, to, text(Some(item)))?;
-            }
+    for (name, fields) in wanted.objects(Kind::HostGroup).into_iter().flatten() {
+        for host in items(fields, "hosts") {
+            check(Kind::HostGroup, name, "hosts", Kind::Host, host)?;
+        }
+    }
+    for (name, fields) in wanted.objects(Kind::Schedule).into_iter().flatten() {
+        let exists = |member: &&str| exists(Kind::Volume, member) || exists(Kind::Share, member);
+        if let Some(member) = items(fields, "volumes").find(|member| !exists(member)) {
+            let reason = format!("there is no volume or share {member:?}");
+            return Err(Invalid::new(field(Kind::Schedule, name, "volumes"), reason));
         }
     }
     Ok(())
+}
+
+/// Texts of a list.
+fn items<'a>(fields: &'a Fields, list: &str) -> impl Iterator<Item = &'a str> {
+    fields.get(list).and_then(Value::as_array).into_iter().flatten().map(|item| word(Some(item)))
 }

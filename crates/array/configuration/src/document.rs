@@ -1,15 +1,16 @@
 //! A configuration in memory, and its form as TOML or JSON.
 
 use crate::Fields;
-use crate::entries::{Entry, Kind};
+use crate::channel;
+use crate::entries::{Entry, Kind, Token};
 use crate::error::Invalid;
+use identity::Digest;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Largest document in bytes.
-pub const MAX_DOCUMENT_BYTES: usize = 8 << 20;
+/// Largest number of objects in a document.
+pub const MAX_OBJECTS: usize = 32_768;
 /// Version of the form of documents.
 pub(crate) const FORMAT: u32 = 1;
 
@@ -31,6 +32,8 @@ pub struct Configuration {
     secrets: BTreeMap<(Kind, String), Fields>,
     /// Numbers of snapshots that keep volumes and shares from being deleted.
     snapshots: BTreeMap<(Kind, String), u64>,
+    /// Tokens of the array that have expired: no document has them, but a new token may take the name of one.
+    expired: BTreeMap<String, Fields>,
 }
 
 impl std::fmt::Debug for Configuration {
@@ -48,13 +51,14 @@ impl Configuration {
     #[expect(private_bounds, reason = "the types of objects are those of this crate")]
     pub fn add<E: Entry>(&mut self, entries: Vec<E>) -> Result<(), Invalid> {
         let kind = self.kinds.entry(E::KIND).or_default();
+        let mut distinct = BTreeSet::new();
         for mut entry in entries {
-            let secrets = entry.settle();
+            let secrets = entry.settle()?;
             let name = entry.name();
             let Ok(Value::Object(fields)) = serde_json::to_value(&entry) else {
                 return Err(Invalid::new(field(E::KIND, &name, ""), "cannot be written"));
             };
-            if kind.insert(name.clone(), fields).is_some() {
+            if kind.insert(name.clone(), fields).is_some() || !distinct.insert(known_as(E::KIND, &name)) {
                 return Err(Invalid::new(field(E::KIND, &name, "name"), "two objects of this kind have the same name"));
             }
             if !secrets.is_empty() {
@@ -69,6 +73,65 @@ impl Configuration {
         if snapshots > 0 {
             self.snapshots.insert((kind, name.to_owned()), snapshots);
         }
+    }
+
+    /// Notes the tokens of the array that have expired. They are not part of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Two have the same name.
+    pub fn note_expired(&mut self, tokens: Vec<Token>) -> Result<(), Invalid> {
+        let mut whole = Self::default();
+        whole.add(tokens)?;
+        self.expired = whole.kinds.remove(&Kind::Token).unwrap_or_default();
+        Ok(())
+    }
+
+    /// Brings objects of a document to the form in which the array `present` has them: names whose case does not
+    /// count get the spelling of the array, and a channel of which the document does not say whether it has a secret
+    /// has one if it has one on the array.
+    pub(crate) fn settled_as(mut self, present: &Self) -> Self {
+        for kind in Kind::ALL.into_iter().filter(|kind| kind.ignores_case()) {
+            let Some(objects) = self.kinds.get_mut(&kind) else { continue };
+            let spellings: BTreeMap<String, &String> = present
+                .objects(kind)
+                .into_iter()
+                .flat_map(BTreeMap::keys)
+                .chain(present.expired.keys().filter(|_| kind == Kind::Token))
+                .map(|name| (known_as(kind, name), name))
+                .collect();
+            for (name, mut fields) in std::mem::take(objects) {
+                let own = spellings.get(&known_as(kind, &name)).map_or(&name, |own| *own).clone();
+                if own != name {
+                    fields.insert("name".to_owned(), Value::from(own.clone()));
+                    if let Some(secrets) = self.secrets.remove(&(kind, name)) {
+                        self.secrets.insert((kind, own.clone()), secrets);
+                    }
+                }
+                if kind == Kind::Channel {
+                    let before = present.objects(kind).and_then(|objects| objects.get(&own));
+                    channel::complete(&mut fields, before);
+                }
+                objects.insert(own, fields);
+            }
+        }
+        self
+    }
+
+    /// Object of the array with the name of a wanted one; also a token that has expired.
+    pub(crate) fn before(&self, kind: Kind, name: &str) -> Option<&Fields> {
+        let expired = || self.expired.get(name).filter(|_| kind == Kind::Token);
+        self.objects(kind).and_then(|objects| objects.get(name)).or_else(expired)
+    }
+
+    /// Number of objects.
+    pub(crate) fn len(&self) -> usize {
+        self.kinds.values().map(BTreeMap::len).sum()
+    }
+
+    /// Changes fields of the objects of a kind, for readers who may not see all of them.
+    pub fn mask(&mut self, kind: Kind, mask: impl Fn(&mut Fields)) {
+        self.kinds.get_mut(&kind).into_iter().flat_map(BTreeMap::values_mut).for_each(mask);
     }
 
     /// Adds the objects of a kind, if a document has it.
@@ -121,10 +184,7 @@ impl Configuration {
     /// SHA-256 of the configuration, hexadecimal.
     pub fn digest(&self) -> String {
         let text = self.write(Format::Json).unwrap_or_default();
-        Sha256::digest(text).iter().fold(String::new(), |mut digits, byte| {
-            let _fits = write!(digits, "{byte:02x}");
-            digits
-        })
+        Digest::of(text.as_bytes()).to_string()
     }
 
     /// Objects of a kind, by name; absent if the document does not have the kind.
@@ -140,6 +200,11 @@ impl Configuration {
     pub(crate) fn snapshots(&self, kind: Kind, name: &str) -> u64 {
         self.snapshots.get(&(kind, name.to_owned())).copied().unwrap_or(0)
     }
+}
+
+/// What an object of a kind is known by: its name, in lower case if case does not count.
+fn known_as(kind: Kind, name: &str) -> String {
+    if kind.ignores_case() { name.to_ascii_lowercase() } else { name.to_owned() }
 }
 
 /// Name of a field, for a problem.

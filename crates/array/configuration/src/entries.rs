@@ -2,8 +2,11 @@
 //! are equal documents.
 
 use crate::Fields;
+use crate::document::field;
+use crate::error::Invalid;
 use api::{AccessState, ChannelSettings, CopyPolicy, Keep, NfsVersion, QuietHours, Reserve, Role, Severity, Squash};
 use api::{TokenScopes, When};
+use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -103,6 +106,11 @@ impl Kind {
         matches!(self, Self::Pool | Self::Portal | Self::PortGroup)
     }
 
+    /// True if the case of names does not count: `Ana` and `ana` are one user.
+    pub(crate) const fn ignores_case(self) -> bool {
+        matches!(self, Self::Channel | Self::User | Self::Token)
+    }
+
     /// True if removing an object removes content.
     pub const fn has_content(self) -> bool {
         matches!(self, Self::Volume | Self::Share)
@@ -115,9 +123,9 @@ pub(crate) trait Entry: Serialize + DeserializeOwned {
     const KIND: Kind;
     /// Name that distinguishes it from the others of its kind.
     fn name(&self) -> String;
-    /// Brings it to its only form, and takes its secrets out.
-    fn settle(&mut self) -> Fields {
-        Fields::new()
+    /// Sorts and normalizes the entry; returns its secrets, which the entry no longer has.
+    fn settle(&mut self) -> Result<Fields, Invalid> {
+        Ok(Fields::new())
     }
 }
 
@@ -298,7 +306,7 @@ pub struct Schedule {
     pub name: String,
     /// Zone of its times.
     pub zone: String,
-    /// Names of volumes.
+    /// Names of volumes and shares.
     #[serde(default)]
     pub volumes: Vec<String>,
     /// Snapshots that are kept whatever their age.
@@ -381,6 +389,24 @@ fn secrets<const N: usize>(found: [(&str, Option<String>); N]) -> Fields {
     given.collect()
 }
 
+/// Secret of a channel, and whether the channel has one: yes or no if the document states it, an empty one included;
+/// otherwise what `has` says, and, if that says nothing, what the array has.
+fn taken(name: &str, secret: &mut Option<String>, has: &mut Option<bool>) -> Fields {
+    let given = secret.take();
+    *has = given.as_ref().map(|given| !given.is_empty()).or(*has);
+    secrets([(name, given.filter(|given| !given.is_empty()))])
+}
+
+/// The only text of a network, as the array writes it.
+fn network(text: &str) -> Result<String, String> {
+    let network: IpNet =
+        text.parse().map_err(|_| format!("{text:?} is no network, such as 10.0.0.0/24 or fd00::/64"))?;
+    if network.addr().to_canonical() != network.addr() {
+        return Err("IPv4 networks are given as such, not inside IPv6".to_owned());
+    }
+    Ok(network.to_string())
+}
+
 impl Entry for Pool {
     const KIND: Kind = Kind::Pool;
     fn name(&self) -> String {
@@ -414,11 +440,11 @@ impl Entry for Share {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
         self.protocols.sort_unstable_by_key(|version| matches!(version, NfsVersion::V4));
         self.protocols.dedup();
         self.mode = format!("{:0>4}", self.mode);
-        Fields::new()
+        Ok(Fields::new())
     }
 }
 
@@ -427,12 +453,12 @@ impl Entry for Host {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
         self.iqns.iter_mut().for_each(|iqn| iqn.make_ascii_lowercase());
         sorted(&mut self.iqns);
         sorted(&mut self.addresses);
-        let Some(chap) = &mut self.chap else { return Fields::new() };
-        secrets([("secret", chap.secret.take()), ("mutual_secret", chap.mutual_secret.take())])
+        let Some(chap) = &mut self.chap else { return Ok(Fields::new()) };
+        Ok(secrets([("secret", chap.secret.take()), ("mutual_secret", chap.mutual_secret.take())]))
     }
 }
 
@@ -441,9 +467,9 @@ impl Entry for HostGroup {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
         sorted(&mut self.hosts);
-        Fields::new()
+        Ok(Fields::new())
     }
 }
 
@@ -459,6 +485,13 @@ impl Entry for Export {
     fn name(&self) -> String {
         format!("{} {}", self.share, self.host)
     }
+    fn settle(&mut self) -> Result<Fields, Invalid> {
+        if self.host.contains('/') {
+            let text = network(&self.host);
+            self.host = text.map_err(|reason| Invalid::new(field(Self::KIND, &self.name(), "host"), reason))?;
+        }
+        Ok(Fields::new())
+    }
 }
 
 impl Entry for Schedule {
@@ -466,9 +499,9 @@ impl Entry for Schedule {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
         sorted(&mut self.volumes);
-        Fields::new()
+        Ok(Fields::new())
     }
 }
 
@@ -477,19 +510,13 @@ impl Entry for Channel {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
         sorted(&mut self.codes);
-        match &mut self.settings {
-            ChannelSettings::Email(of) => {
-                of.has_password = Some(of.password.is_some() || of.has_password == Some(true));
-                secrets([("password", of.password.take())])
-            }
-            ChannelSettings::Webhook(of) => {
-                of.has_secret = Some(of.secret.is_some() || of.has_secret == Some(true));
-                secrets([("secret", of.secret.take())])
-            }
+        Ok(match &mut self.settings {
+            ChannelSettings::Email(of) => taken("password", &mut of.password, &mut of.has_password),
+            ChannelSettings::Webhook(of) => taken("secret", &mut of.secret, &mut of.has_secret),
             ChannelSettings::Syslog(_) => Fields::new(),
-        }
+        })
     }
 }
 
@@ -498,8 +525,8 @@ impl Entry for User {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
-        secrets([("password", self.password.take())])
+    fn settle(&mut self) -> Result<Fields, Invalid> {
+        Ok(secrets([("password", self.password.take())]))
     }
 }
 
@@ -508,8 +535,12 @@ impl Entry for Token {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn settle(&mut self) -> Fields {
+    fn settle(&mut self) -> Result<Fields, Invalid> {
+        for text in &mut self.scopes.networks {
+            let only = network(text);
+            *text = only.map_err(|reason| Invalid::new(field(Kind::Token, &self.name, "scopes.networks"), reason))?;
+        }
         sorted(&mut self.scopes.networks);
-        Fields::new()
+        Ok(Fields::new())
     }
 }

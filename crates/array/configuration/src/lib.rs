@@ -6,6 +6,7 @@
 //! pool, portals and their groups belong to every array: they are changed, and neither added nor removed.
 #![forbid(unsafe_code)]
 
+mod channel;
 mod check;
 mod document;
 mod entries;
@@ -16,7 +17,8 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Configuration, Format, MAX_DOCUMENT_BYTES};
+pub use channel::SecretChange;
+pub use document::{Configuration, Format};
 pub use entries::{
     Access, Channel, Chap, Export, Host, HostGroup, Kind, Pool, PortGroup, Portal, Schedule, Share, Token, User, Volume,
 };

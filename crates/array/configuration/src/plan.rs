@@ -1,11 +1,13 @@
 //! The difference of two configurations.
 
 use crate::Fields;
+use crate::channel::SecretChange;
 use crate::check;
 use crate::document::Configuration;
 use crate::entries::Kind;
 use crate::error::Invalid;
 use crate::step::{Op, Step};
+use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -16,15 +18,19 @@ pub struct Plan {
     pub base: String,
     /// Steps, by kind and name.
     pub steps: Vec<Step>,
+    /// The wanted configuration, with names spelled as the array spells them.
+    pub wanted: Configuration,
 }
 
 impl Plan {
-    /// Plans the steps from `present` to `wanted`.
+    /// Plans the steps from `present` to `wanted`. `now`: tokens expire later.
     ///
     /// # Errors
     ///
     /// `wanted` refers to an object that will not exist.
-    pub fn new(present: &Configuration, wanted: &Configuration) -> Result<Self, Invalid> {
+    pub fn new(present: &Configuration, wanted: Configuration, now: Timestamp) -> Result<Self, Invalid> {
+        let whole = wanted.settled_as(present);
+        let wanted = &whole;
         check::references(present, wanted)?;
         let mut steps = Vec::new();
         for kind in Kind::ALL {
@@ -32,12 +38,12 @@ impl Plan {
             let empty = BTreeMap::new();
             let present_objects = present.objects(kind).unwrap_or(&empty);
             for (name, after) in wanted_objects {
-                let before = present_objects.get(name);
+                let before = present.before(kind, name);
                 let change = changes(before, Some(after));
                 let op = if before.is_some() { Op::Change } else { Op::Add };
                 if !change.is_empty() {
                     let step = Step { op, kind, name: name.clone(), change, problem: None, note: None };
-                    steps.push(examined(step, present, wanted));
+                    steps.push(examined(step, present, wanted, now));
                 }
             }
             let gone =
@@ -45,10 +51,10 @@ impl Plan {
             for (name, before) in gone {
                 let change = changes(Some(before), None);
                 let step = Step { op: Op::Remove, kind, name: name.clone(), change, problem: None, note: None };
-                steps.push(examined(step, present, wanted));
+                steps.push(examined(step, present, wanted, now));
             }
         }
-        Ok(Self { base: present.digest(), steps })
+        Ok(Self { base: present.digest(), steps, wanted: whole })
     }
 
     /// Number of steps that cannot be taken.
@@ -71,13 +77,13 @@ fn changes(before: Option<&Fields>, after: Option<&Fields>) -> BTreeMap<String, 
 }
 
 /// Adds the problem or the note of a step.
-fn examined(mut step: Step, present: &Configuration, wanted: &Configuration) -> Step {
-    step.problem = problem(&step, present, wanted);
+fn examined(mut step: Step, present: &Configuration, wanted: &Configuration, now: Timestamp) -> Step {
+    step.problem = problem(&step, present, wanted, now);
     step.note = note(&step, wanted);
     step
 }
 
-fn problem(step: &Step, present: &Configuration, wanted: &Configuration) -> Option<String> {
+fn problem(step: &Step, present: &Configuration, wanted: &Configuration, now: Timestamp) -> Option<String> {
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     match (step.op, step.kind) {
         (Op::Add, Kind::Portal) => {
@@ -104,13 +110,26 @@ fn problem(step: &Step, present: &Configuration, wanted: &Configuration) -> Opti
             0 => None,
             snapshots => Some(format!("it has snapshots, which have to be deleted first: {snapshots}")),
         },
-        (_, Kind::Channel) => {
+        (Op::Add | Op::Change, Kind::Channel) => {
             let (before, after) = step.change.get("settings")?;
             let is_given = wanted.secrets(step.kind, &step.name).is_some();
-            // A password goes to the server for which it was given, and to no other.
-            let stays = ["kind", "has_password", "server", "user"].into_iter().all(|of| before[of] == after[of]);
-            let needs = after["has_password"] == Value::Bool(true) && !stays && !is_given;
+            if after["kind"] != "email" {
+                return None;
+            }
+            let has_user = !after["user"].is_null();
+            if has_user != (after["has_password"] == Value::Bool(true)) {
+                return Some("settings.password: a user has a password, and a password belongs to a user".to_owned());
+            }
+            let needs = SecretChange::of(before, after).needs && !is_given;
             needs.then(|| "settings.password: the document has to state the password of the mail server".to_owned())
+        }
+        (Op::Add, Kind::Token) if identity::same_name(&step.name, identity::BOOTSTRAP) => {
+            Some("name: the array makes the token of this name itself".to_owned())
+        }
+        (Op::Add | Op::Change, Kind::Token) => {
+            let fields = wanted.objects(step.kind)?.get(&step.name)?;
+            let expires: Timestamp = fields.get("expires")?.as_str()?.parse().ok()?;
+            (expires <= now).then(|| format!("expires: {expires:.0} is past"))
         }
         _ => None,
     }
@@ -133,10 +152,17 @@ fn note(step: &Step, wanted: &Configuration) -> Option<String> {
         }
         (Op::Add | Op::Change, Kind::Channel) => {
             let (before, after) = step.change.get("settings")?;
-            // A secret goes to the address for which it was given, and to no other.
-            let stays = before["has_secret"] == after["has_secret"] && before["url"] == after["url"];
-            let needs = after["has_secret"] == Value::Bool(true) && !stays;
-            (needs && !is_given("secret")).then(|| generates("its HMAC secret")).flatten()
+            let change = SecretChange::of(before, after);
+            let generated = (after["kind"] == "webhook" && change.needs && !is_given("secret"))
+                .then(|| generates("its HMAC secret"))
+                .flatten();
+            let replaced = change
+                .is_replaced
+                .then(|| "it is replaced by a channel of another kind: messages that wait are not sent".to_owned());
+            let unsigned = (change.loses && after["kind"] == "webhook")
+                .then(|| "its HMAC secret is removed: messages are not signed any more".to_owned());
+            let notes: Vec<String> = [replaced, generated, unsigned].into_iter().flatten().collect();
+            (!notes.is_empty()).then(|| notes.join("; "))
         }
         (Op::Remove, Kind::Volume | Kind::Share) => Some("it goes to the trash".to_owned()),
         _ => None,

@@ -1,11 +1,12 @@
 //! Reading a document.
 
 use crate::check;
-use crate::document::{Configuration, FORMAT, Format, MAX_DOCUMENT_BYTES};
+use crate::document::{Configuration, FORMAT, Format, MAX_OBJECTS};
 use crate::entries::{
     Access, Channel, Export, Host, HostGroup, Pool, PortGroup, Portal, Schedule, Share, Token, User, Volume,
 };
 use crate::error::Invalid;
+use api::MAX_DOCUMENT_BYTES;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -34,8 +35,8 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// The document is too large, has an unknown or missing field or a wrong value, two objects of one name, or a
-    /// reference to an object of a kind that it has and that it does not name.
+    /// The document is too large, has too many objects, has an unknown or missing field or a wrong value, two objects
+    /// of one name, or a reference to an object of a kind that it has and that it does not name.
     pub fn read(text: &str, format: Format) -> Result<Self, Invalid> {
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(Invalid::new("", format!("the document is larger than {MAX_DOCUMENT_BYTES} bytes")));
@@ -60,6 +61,9 @@ impl Configuration {
         configuration.add_if(document.channel)?;
         configuration.add_if(document.user)?;
         configuration.add_if(document.token)?;
+        if configuration.len() > MAX_OBJECTS {
+            return Err(Invalid::new("", format!("the document has more than {MAX_OBJECTS} objects")));
+        }
         check::values(&configuration)?;
         Ok(configuration)
     }

@@ -4,45 +4,26 @@ use crate::access::error::AccessError;
 use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::hosts::error::HostError;
-use uuid::Uuid;
 
-/// Longest name of a volume, snapshot or host, in bytes.
-const MAX_NAME_BYTES: usize = 63;
 /// Largest logical unit number: 14 bits of flat space addressing (SAM-5 §4.7.7.3). All hosts
 /// support numbers up to 255.
 pub(crate) const MAX_LUN: u16 = 0x3fff;
 /// CHAP secret length in bytes: at least 96 bits (RFC 7143 §9.2.1), at most 255.
 const CHAP_SECRET_BYTES: std::ops::RangeInclusive<usize> = 12..=255;
 
-/// Checks the name of a new object: 1 to 63 letters, digits, `.`, `_` and `-`, the first a letter
-/// or digit. Names in the form of an id are refused.
+/// Checks the name of a new object.
 pub(crate) fn check_name(noun: Noun, name: &str) -> Result<(), ControlError> {
-    let refuse = |reason| Err(ControlError::InvalidName { noun, name: name.to_owned(), reason });
-    if name.is_empty() {
-        return refuse("it is empty");
+    let fault = if noun == Noun::Host { text::name::host_fault(name) } else { text::name::fault(name) };
+    match fault {
+        Some(reason) => Err(ControlError::InvalidName { noun, name: name.to_owned(), reason }),
+        None => Ok(()),
     }
-    if name.len() > MAX_NAME_BYTES {
-        return refuse("it is longer than 63 characters");
-    }
-    if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return refuse("it does not start with a letter or digit");
-    }
-    if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')) {
-        return refuse("only letters, digits, '.', '_' and '-' are allowed");
-    }
-    if Uuid::try_parse(name).is_ok() {
-        return refuse("it looks like an id");
-    }
-    if noun == Noun::Host && name == "any" {
-        return refuse("'any' stands for every host");
-    }
-    Ok(())
 }
 
 /// Checks a label: a key like a name, and a value of at most 63 of the same characters.
 pub(crate) fn check_label(key: &str, value: &str) -> Result<(), ControlError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    let fits = |text: &str| !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.chars().all(is_plain);
+    let fits = |text: &str| !text.is_empty() && text.len() <= text::name::MAX_BYTES && text.chars().all(is_plain);
     if fits(key) && fits(value) {
         return Ok(());
     }

@@ -89,7 +89,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "configuration-unavailable",
-        "The exports of days cannot be read, or the operating system fails.",
+        "The exports of days cannot be read.",
         &["The file system of the state directory has failed."],
         &[Do("Free space in the state directory, or repair it.")],
     ),
@@ -389,6 +389,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("no-protocol", "A share needs a protocol: v3, v4 or both.", &[], &[]),
     of(
+        "no-random-bytes",
+        "The operating system gives no random bytes, so that secrets cannot be generated. Nothing was applied.",
+        &[],
+        &[Do("Look at the log of the machine, and apply the plan again.")],
+    ),
+    of(
         "no-space",
         "The pool has no room for the change, or cannot promise that much.",
         &[],
@@ -409,7 +415,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "no-such-plan",
-        "The array does not have the plan. It keeps the last eight, for an hour, and none over a restart.",
+        "The array does not have the plan. It keeps the last two, for an hour, and none over a restart.",
         &[],
         &[Run("windlass config plan FILE")],
     ),
@@ -545,6 +551,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The array returns no secrets, and an export has none.",
         &[],
         &[Do("State secrets of new objects in the document, or take those that an apply generates.")],
+    ),
+    of(
+        "secrets-not-taken",
+        "Many secrets that applies have generated were not taken. The array keeps them until then, and only in memory.",
+        &[],
+        &[Do("Take them with POST /api/v1/config/applied/secrets: they are given once.")],
     ),
     of(
         "set-up",

@@ -49,7 +49,7 @@ impl TryFrom<String> for Digest {
 }
 
 /// Lower-case hexadecimal text.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _infallible = write!(text, "{byte:02x}");
         text

@@ -22,7 +22,7 @@ mod token;
 mod user;
 
 pub use delays::Delays;
-pub use digest::Digest;
+pub use digest::{Digest, hexadecimal};
 pub use error::{Class, IdentityError, Noun};
 pub use glob::Glob;
 pub use name::{is_name, same as same_name};

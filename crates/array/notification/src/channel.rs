@@ -166,14 +166,13 @@ fn with_secret_of(
         None if is_same || present.is_none() => Ok(present),
         None => Err(ChannelError::SecretNeeded { secret }),
     };
+    let is_same = present.is_some_and(|present| present.is_same_peer(&settings));
     Ok(match settings {
         ChannelSettings::Email(mut new) => {
             let old = match present {
                 Some(ChannelSettings::Email(old)) => Some(old),
                 _ => None,
             };
-            let peer = |of: &EmailSettings| (of.server.clone(), of.port, of.user.clone(), of.tls);
-            let is_same = old.is_some_and(|old| peer(old) == peer(&new));
             let password = old.and_then(|old| old.password.clone());
             // Without a user there is nothing that the password is for.
             let password = password.filter(|_| new.user.is_some());
@@ -186,7 +185,6 @@ fn with_secret_of(
                 Some(ChannelSettings::Webhook(old)) => Some(old),
                 _ => None,
             };
-            let is_same = old.is_some_and(|old| old.url == new.url);
             new.secret = keep(new.secret, old.and_then(|old| old.secret.clone()), is_same, "secret")?;
             new.has_secret = None;
             ChannelSettings::Webhook(new)

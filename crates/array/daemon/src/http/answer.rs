@@ -15,6 +15,14 @@ pub(super) const MAX_LIMIT: u32 = 10_000;
 /// Number of elements of a part for which the request has no limit.
 const DEFAULT_LIMIT: usize = 1000;
 
+/// Runs work with files, or work that takes long, on a thread for it.
+pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        let detail = format!("the request ended without an answer: {error}");
+        Fault::InvalidRequest { status: StatusCode::INTERNAL_SERVER_ERROR, detail }
+    })
+}
+
 /// Defines the handler of a list that is read in parts: its description, operation, name, path,
 /// tag, filter, request, type and conversion. A list of one object also has the name of the
 /// parameter in its path.

@@ -11,6 +11,7 @@ pub(super) use plans::Plans;
 pub(super) use present::present;
 
 use crate::doctor::Places;
+use crate::http::answer::aside;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::guard::Recorder;
@@ -19,7 +20,7 @@ use crate::notices::Desk;
 use crate::people::{Caller, Gate};
 use api::{
     AuditChange, ConfigurationApplied, ConfigurationApply, ConfigurationDay, ConfigurationExport, ConfigurationFormat,
-    ConfigurationPlan, ConfigurationStep, GeneratedSecret, Job, List,
+    ConfigurationPlan, ConfigurationStep, GeneratedSecret, Job, List, MAX_DOCUMENT_BYTES,
 };
 use apply::{Apply, named};
 use axum::body::Bytes;
@@ -28,7 +29,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use configuration::{Configuration, Format, Invalid, MAX_DOCUMENT_BYTES, Plan, Step};
+use configuration::{Configuration, Format, Invalid, Plan, Step};
 use control::{ManagementJobStart, ManagementWork};
 use days::Days;
 use jiff::Timestamp;
@@ -59,12 +60,6 @@ impl From<PlanRefusal> for Fault {
 
 fn invalid(error: Invalid) -> Fault {
     Refusal::Configuration(error).into()
-}
-
-/// Runs work that takes long for large documents on a thread for it.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-    let ended = tokio::task::spawn_blocking(work).await;
-    ended.map_err(|error| PlanRefusal::Unavailable { reason: error.to_string() }.into())
 }
 
 /// A document as an answer.
@@ -105,9 +100,9 @@ pub(super) async fn export(
     Ok(recorder.note(&caller, "config_export", async { document(text, format) }).await)
 }
 
-/// Plans the steps from the present configuration to that of a document, TOML or JSON by its `Content-Type`,
-/// of at most 8 MiB. Changes nothing. 422 with code `invalid-configuration`, and the parameters `field` and `line`, if
-/// the document cannot be read or contradicts itself.
+/// Plans the steps from the present configuration to that of a document, TOML or JSON by its `Content-Type`, of at
+/// most 8 MiB and 32 768 objects. Changes nothing. 422 with code `invalid-configuration`, and the parameters `field`
+/// and `line`, if the document cannot be read or contradicts itself.
 #[utoipa::path(
     post,
     path = "/api/v1/config/plan",
@@ -130,8 +125,8 @@ pub(super) async fn plan(
         }
         status => Fault::InvalidRequest { status, detail: rejection.body_text() },
     })?;
-    let is_json = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().ends_with(b"json"));
-    let format = if is_json { Format::Json } else { Format::Toml };
+    let format = format(&headers)?;
+    let _place = plans.place().await;
     let read = move || {
         let text = std::str::from_utf8(&body).map_err(|_| Invalid {
             field: String::new(),
@@ -142,7 +137,7 @@ pub(super) async fn plan(
     };
     let wanted = aside(read).await?.map_err(invalid)?;
     let (present, _) = present(&array, &gate, &desk).await?;
-    let planned = aside(move || Plan::new(&present, &wanted).map(|plan| plans.keep(plan, wanted))).await?;
+    let planned = aside(move || Plan::new(&present, wanted, Timestamp::now())).await?.map(|plan| plans.keep(plan));
     let planned = planned.map_err(invalid)?;
     Ok(Json(ConfigurationPlan {
         id: planned.id,
@@ -151,6 +146,20 @@ pub(super) async fn plan(
         steps: planned.plan.steps.iter().map(step).collect(),
         problems: u64::try_from(planned.plan.problems()).unwrap_or(u64::MAX),
     }))
+}
+
+/// Form of a document by its media type, without the parameters of the type (RFC 9110 §8.3.1). Without a type, TOML.
+fn format(headers: &HeaderMap) -> Result<Format, Fault> {
+    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Ok(Format::Toml) };
+    let kind = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match kind.as_str() {
+        "application/json" => Ok(Format::Json),
+        "application/toml" | "text/toml" => Ok(Format::Toml),
+        _ => {
+            let detail = format!("{kind:?} is no type of a document: application/toml or application/json");
+            Err(Fault::InvalidRequest { status: StatusCode::UNSUPPORTED_MEDIA_TYPE, detail })
+        }
+    }
 }
 
 fn step(step: &Step) -> ConfigurationStep {
@@ -203,12 +212,12 @@ pub(super) async fn apply(
         return Err(PlanRefusal::Moved.into());
     }
     let generate = || gate.new_secret().map_err(|_| anyhow::anyhow!("the operating system gives no random bytes"));
-    let calls = calls::of(&planned.plan.steps, &planned.wanted, &pool, &generate);
-    let calls = calls.map_err(|error| PlanRefusal::Unavailable { reason: error.to_string() })?;
+    let calls = calls::of(&planned.plan.steps, &planned.plan.wanted, &pool, &generate);
+    let calls = calls.map_err(|error| PlanRefusal::NoRandomBytes { reason: error.to_string() })?;
     let total = u64::try_from(calls.len()).unwrap_or(u64::MAX);
     let job = array.call(ManagementJobStart { work: ManagementWork::Apply, total }).await?;
     plans.started(job.id, planned.id, &planned.plan.steps);
-    let apply = Apply { array, recorder, plans, caller, planned, calls, job: job.id };
+    let apply = Apply { array, gate, recorder, plans, caller, planned, calls, job: job.id };
     tokio::spawn(apply.run(applying));
     Ok((StatusCode::ACCEPTED, Json(convert::job(job))).into_response())
 }
@@ -225,7 +234,8 @@ pub(super) async fn applied(Extension(plans): Extension<Arc<Plans>>) -> Result<J
     Ok(Json(plans.applied()?))
 }
 
-/// Returns the secrets that the last apply has generated, and forgets them.
+/// Returns the secrets that applies have generated since the last such request, and forgets them. With an
+/// `Idempotency-Key`, a repeat gets the same answer.
 #[utoipa::path(
     post,
     path = "/api/v1/config/applied/secrets",
@@ -261,10 +271,13 @@ pub(super) async fn history(Extension(places): Extension<Arc<Places>>) -> Result
 )]
 pub(super) async fn history_show(
     Extension(places): Extension<Arc<Places>>,
+    Extension(recorder): Extension<Arc<Recorder>>,
+    Extension(caller): Extension<Caller>,
     Path(day): Path<Date>,
 ) -> Result<Response, Fault> {
     let found = aside(move || Days::of(&places.state_directory).read(day)).await?;
     let text = found.map_err(|error| PlanRefusal::Unavailable { reason: error.to_string() })?;
     let text = text.ok_or_else(|| PlanRefusal::NoDay { day: day.to_string() })?;
-    Ok(document(text, ConfigurationFormat::Toml))
+    let answer = async { document(text, ConfigurationFormat::Toml) };
+    Ok(recorder.note(&caller, "config_history_show", answer).await)
 }

@@ -23,7 +23,7 @@ mod shown;
 mod tests;
 
 pub(crate) use refusal::LabRefusal;
-pub(crate) use scratch::LABEL;
+pub(crate) use scratch::{LABEL, is_scratch_host, is_scratch_volume};
 pub use shown::lab_result;
 
 use admission::Wanted;

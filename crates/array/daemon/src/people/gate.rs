@@ -260,7 +260,8 @@ impl Gate {
         Ok(caller)
     }
 
-    /// True while the credentials of a caller are accepted, for what lasts longer than a request.
+    /// True while the credentials of a caller are accepted, for what lasts longer than a request. A user who gets
+    /// another role, or is locked or deleted, is signed out; the role of a token does not change.
     pub(crate) fn stands(&self, caller: &Caller) -> bool {
         let now = Timestamp::now();
         self.see(|people| match (caller.kind, caller.id) {

@@ -25,7 +25,7 @@ pub(crate) fn signature(secret: &str, now: Timestamp, body: &[u8]) -> Option<Str
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
     mac.update(format!("{seconds}.").as_bytes());
     mac.update(body);
-    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = identity::hexadecimal(&mac.finalize().into_bytes());
     Some(format!("t={seconds},sha256={hex}"))
 }
 

@@ -5,11 +5,11 @@ use super::plans::{Applying, Planned, Plans};
 use crate::audit::Change;
 use crate::http::guard::Recorder;
 use crate::http::operations;
-use crate::people::Caller;
+use crate::people::{Caller, CallerKind, Gate};
 use api::{AppliedState, GeneratedSecret};
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
-use configuration::Step;
+use configuration::{Kind, Step};
 use control::{ManagementJobEnd, ManagementJobProgress};
 use reactor::ArrayHandle;
 use serde_json::Value;
@@ -28,6 +28,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// What an apply needs.
 pub(super) struct Apply {
     pub(super) array: ArrayHandle,
+    pub(super) gate: Arc<Gate>,
     pub(super) recorder: Arc<Recorder>,
     pub(super) plans: Arc<Plans>,
     pub(super) caller: Caller,
@@ -57,16 +58,25 @@ impl Apply {
         let mut errors = BTreeMap::new();
         let (mut done, total) = (0, u64::try_from(pending.len()).unwrap_or(u64::MAX));
         let mut reported = Instant::now();
+        let (mut is_own_changed, mut may) = (false, true);
         for _round in 0..MAX_ROUNDS {
             let before = pending.len();
             let mut left: Vec<Call> = Vec::new();
             errors.clear();
             for call in pending {
+                // The rights of an author end while others are given, unless it is the document that takes them.
+                if may && !is_own_changed && !self.gate.stands(&self.caller) {
+                    may = false;
+                    errors.entry(call.step).or_insert_with(|| self.rights_ended());
+                }
                 // Content is deleted when everything else is as it should be.
-                let waits = call.phase == Phase::Delete && !left.is_empty();
+                let waits = !may || (call.phase == Phase::Delete && !left.is_empty());
                 let made = if waits { None } else { Some(self.make(&call).await) };
                 match made {
-                    Some(Ok(())) => done += 1,
+                    Some(Ok(())) => {
+                        done += 1;
+                        is_own_changed |= self.is_own(&call);
+                    }
                     Some(Err(error)) => {
                         errors.entry(call.step).or_insert(error);
                         left.push(call);
@@ -81,11 +91,26 @@ impl Apply {
             }
             self.note(&left, &errors);
             pending = left;
-            if pending.is_empty() || pending.len() == before {
+            if !may || pending.is_empty() || pending.len() == before {
                 break;
             }
         }
         (pending, errors)
+    }
+
+    /// True if a call is about the user or token with which the author of the apply has come.
+    fn is_own(&self, call: &Call) -> bool {
+        let step = self.planned.plan.steps.get(call.step);
+        step.is_some_and(|step| match (step.kind, self.caller.kind) {
+            (Kind::User, CallerKind::User) | (Kind::Token, CallerKind::Token) => {
+                identity::same_name(&step.name, &self.caller.name)
+            }
+            _ => false,
+        })
+    }
+
+    fn rights_ended(&self) -> String {
+        format!("the apply has ended, because the rights of {} have ended", self.caller.name)
     }
 
     /// Notes the states of all steps.

@@ -2,7 +2,7 @@
 //! change the array: each call is the one that an administrator would make.
 
 use crate::http::convert::segment;
-use configuration::{Configuration, Fields, Kind, Op, Step};
+use configuration::{Configuration, Fields, Kind, Op, SecretChange, Step};
 use serde_json::{Map, Value, json};
 
 /// A call of the REST interface.
@@ -346,31 +346,34 @@ impl Maker<'_> {
     }
 
     /// Settings of a channel, with its secrets. Returns whether one was generated.
-    fn settings(&self, is_new: bool) -> anyhow::Result<(Value, bool)> {
+    fn settings(&self, before: &Value) -> anyhow::Result<(Value, bool)> {
         let mut settings = self.wanted("settings");
-        let needs = settings["kind"] == "webhook" && settings["has_secret"] == json!(true);
+        let change = SecretChange::of(before, &settings);
+        let is_webhook = settings["kind"] == "webhook";
         let Value::Object(fields) = &mut settings else { return Ok((settings, false)) };
         fields.remove("has_secret");
         fields.remove("has_password");
         fields.extend(self.secrets.cloned().unwrap_or_default());
-        let generates = needs && is_new && !fields.contains_key("secret");
+        let generates = is_webhook && change.needs && !fields.contains_key("secret");
         if generates {
             fields.insert("secret".to_owned(), (self.generate)()?.into());
+        } else if is_webhook && change.loses {
+            // An empty secret takes the one that there is.
+            fields.insert("secret".to_owned(), json!(""));
         }
         Ok((settings, generates))
     }
 
     fn channel(&mut self) -> anyhow::Result<()> {
         let (before, after) = self.step.change.get("settings").cloned().unwrap_or_default();
-        let loses = before["has_secret"] == json!(true) && after["has_secret"] == json!(false);
-        // Neither the kind of a channel changes, nor can a secret be taken from it.
-        let is_replaced = self.step.op == Op::Change && !before.is_null() && (before["kind"] != after["kind"] || loses);
+        // The kind of a channel does not change.
+        let is_replaced = self.step.op == Op::Change && SecretChange::of(&before, &after).is_replaced;
         if self.step.op == Op::Remove || is_replaced {
             self.delete(Phase::Drop, "channel_delete", "channels");
         }
         if self.step.op == Op::Add || is_replaced {
             let mut body = self.body(&["name", "min_severity", "codes", "quiet_hours", "enabled"]);
-            let (settings, generated) = self.settings(true)?;
+            let (settings, generated) = self.settings(&Value::Null)?;
             body.insert("settings".to_owned(), settings);
             self.call(Phase::Settings, "channel_create", "POST", "channels".to_owned(), body.into());
             self.note_generated(generated, "secret");
@@ -382,8 +385,7 @@ impl Maker<'_> {
             let mut body = self.changed(&["min_severity", "codes", "quiet_hours", "enabled"], none);
             let mut generated = false;
             if !after.is_null() {
-                let (settings, is_generated) =
-                    self.settings(before["has_secret"] != json!(true) || before["url"] != after["url"])?;
+                let (settings, is_generated) = self.settings(&before)?;
                 generated = is_generated;
                 body.insert("settings".to_owned(), settings);
             }

@@ -2,30 +2,39 @@
 
 use crate::http::problem::PlanRefusal;
 use api::{AppliedState, AppliedStep, ConfigurationApplied, ConfigurationOp, GeneratedSecret};
-use configuration::{Configuration, Op, Plan, Step};
+use configuration::{Op, Plan, Step};
 use jiff::Timestamp;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 /// Largest number of plans.
-const MAX_PLANS: usize = 8;
+const MAX_PLANS: usize = 2;
+/// Number of generated secrets that wait from which no further apply begins.
+const MAX_SECRETS: usize = 10_000;
 /// Time for which a plan is kept.
 const KEPT: Duration = Duration::from_secs(3600);
 
-/// A plan with the configuration that it leads to.
+/// A plan that is kept.
 pub(super) struct Planned {
     pub(super) id: Uuid,
     pub(super) plan: Plan,
-    pub(super) wanted: Configuration,
     made: Instant,
 }
 
 /// Plans, and the last apply.
-#[derive(Default)]
 pub(in crate::http) struct Plans {
     inner: Mutex<Inner>,
+    /// One plan is made at a time: a large document takes much memory.
+    planning: Semaphore,
+}
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self { inner: Mutex::default(), planning: Semaphore::new(1) }
+    }
 }
 
 #[derive(Default)]
@@ -33,7 +42,8 @@ struct Inner {
     plans: VecDeque<Arc<Planned>>,
     is_applying: bool,
     applied: Option<ConfigurationApplied>,
-    secrets: Vec<GeneratedSecret>,
+    /// By kind, name and field.
+    secrets: BTreeMap<(String, String, String), GeneratedSecret>,
 }
 
 /// Word of an operation.
@@ -59,9 +69,15 @@ impl Plans {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes the place in which a plan is made, in turn.
+    pub(super) async fn place(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.planning.acquire().await.ok()
+    }
+
     /// Keeps a plan. The oldest one goes.
-    pub(super) fn keep(&self, plan: Plan, wanted: Configuration) -> Arc<Planned> {
-        let planned = Arc::new(Planned { id: Uuid::new_v4(), plan, wanted, made: Instant::now() });
+    pub(super) fn keep(&self, plan: Plan) -> Arc<Planned> {
+        let planned = Arc::new(Planned { id: Uuid::new_v4(), plan, made: Instant::now() });
         let mut inner = self.inner();
         inner.plans.retain(|kept| kept.made.elapsed() < KEPT);
         if inner.plans.len() >= MAX_PLANS {
@@ -81,13 +97,16 @@ impl Plans {
     /// Takes the right to apply a plan.
     pub(super) fn begin(self: &Arc<Self>) -> Result<Applying, PlanRefusal> {
         let mut inner = self.inner();
+        if inner.secrets.len() >= MAX_SECRETS {
+            return Err(PlanRefusal::SecretsWait { count: inner.secrets.len() });
+        }
         if std::mem::replace(&mut inner.is_applying, true) {
             return Err(PlanRefusal::Running);
         }
         Ok(Applying(Arc::clone(self)))
     }
 
-    /// Notes the start of an apply. Secrets of an earlier one are forgotten.
+    /// Notes the start of an apply. Secrets of earlier ones that were not taken stay: they cannot be read again.
     pub(super) fn started(&self, job: Uuid, plan: Uuid, steps: &[Step]) {
         let step = |step: &Step| AppliedStep {
             op: op(step.op),
@@ -98,9 +117,7 @@ impl Plans {
         };
         let steps = steps.iter().map(step).collect();
         let applied = ConfigurationApplied { job, plan, started: Timestamp::now(), finished: None, steps, secrets: 0 };
-        let mut inner = self.inner();
-        inner.applied = Some(applied);
-        inner.secrets.clear();
+        self.inner().applied = Some(applied);
     }
 
     /// Notes the state of a step.
@@ -112,9 +129,13 @@ impl Plans {
         }
     }
 
-    /// Keeps generated secrets until they are taken.
+    /// Keeps generated secrets until they are taken. A newer one replaces that of the same object.
     pub(super) fn keep_secrets(&self, secrets: impl IntoIterator<Item = GeneratedSecret>) {
-        self.inner().secrets.extend(secrets);
+        let mut inner = self.inner();
+        for secret in secrets {
+            let key = (secret.kind.clone(), secret.name.clone(), secret.field.clone());
+            inner.secrets.insert(key, secret);
+        }
     }
 
     /// Notes the end of the apply.
@@ -134,6 +155,6 @@ impl Plans {
 
     /// Takes the generated secrets: they are given once.
     pub(super) fn take_secrets(&self) -> Vec<GeneratedSecret> {
-        std::mem::take(&mut self.inner().secrets)
+        std::mem::take(&mut self.inner().secrets).into_values().collect()
     }
 }

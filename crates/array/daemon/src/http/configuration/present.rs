@@ -2,6 +2,7 @@
 
 use crate::http::problem::{Fault, Refusal};
 use crate::http::{channels, convert, people};
+use crate::laboratory::{is_scratch_host, is_scratch_volume};
 use crate::notices::Desk;
 use crate::people::Gate;
 use configuration::{
@@ -9,7 +10,10 @@ use configuration::{
     Share, Token, User, Volume,
 };
 use control::{ControlError, Facts, Read};
+use identity::BOOTSTRAP;
+use jiff::Timestamp;
 use reactor::ArrayHandle;
+use std::collections::BTreeSet;
 
 /// Reads all objects that a configuration has.
 struct Everything;
@@ -63,23 +67,43 @@ pub(in crate::http) async fn present(
     gate: &Gate,
     desk: &Desk,
 ) -> Result<(Configuration, String), Fault> {
-    let views = array.read(Everything).await?;
+    let mut views = array.read(Everything).await?;
+    without_scratch(&mut views);
     let pool = views.pools.first().map(|pool| pool.name.clone()).unwrap_or_default();
     let channels =
         desk.see(|notices| notices.channels().iter().map(|record| channels::shown(notices, record)).collect());
     let users = gate.see(|people| people.users().into_iter().map(people::account).collect());
-    let tokens = gate.see(|people| people.tokens().into_iter().map(people::token).collect());
-    let whole = whole(views, channels, users, tokens);
+    // The array makes `bootstrap` itself, and a token that has expired can be made by nobody.
+    let (live, expired): (Vec<_>, Vec<_>) = gate.see(|people| {
+        let now = Timestamp::now();
+        let tokens = people.tokens().into_iter().filter(|token| token.name != BOOTSTRAP);
+        let tokens = tokens.map(|token| (token.is_live(now), token_entry(people::token(token))));
+        tokens.partition(|(is_live, _)| *is_live)
+    });
+    let tokens = |of: Vec<(bool, Token)>| of.into_iter().map(|(_, token)| token).collect();
+    let whole = whole(views, channels, users, tokens(live), tokens(expired));
     // Names are unique on the array.
     let whole = whole.map_err(|error| Fault::from(Refusal::Configuration(error)))?;
     Ok((whole, pool))
+}
+
+/// Removes what a run of the laboratory has made, and removes at its end.
+fn without_scratch(views: &mut Views) {
+    let Views { volumes, hosts, access, .. } = views;
+    let is_scratch = |volume: &api::Volume| is_scratch_volume(&volume.name, &volume.labels);
+    let names: BTreeSet<&str> =
+        volumes.iter().filter(|volume| is_scratch(volume)).map(|volume| volume.name.as_str()).collect();
+    access.retain(|of| !names.contains(of.volume.as_str()));
+    volumes.retain(|volume| !is_scratch(volume));
+    hosts.retain(|host| !is_scratch_host(&host.name, &host.iqns));
 }
 
 fn whole(
     views: Views,
     channels: Vec<api::Channel>,
     users: Vec<api::Account>,
-    tokens: Vec<api::Token>,
+    tokens: Vec<Token>,
+    expired: Vec<Token>,
 ) -> Result<Configuration, Invalid> {
     let mut whole = Configuration::default();
     let volumes = views.volumes.iter().map(|volume| (Kind::Volume, &volume.name, volume.snapshots));
@@ -108,12 +132,17 @@ fn whole(
         settings: of.settings,
     }))?;
     whole.add(each(users, |of| User { name: of.name, role: of.role, locked: of.locked, password: None }))?;
-    whole.add(each(tokens, |of| Token { name: of.name, role: of.role, expires: of.expires, scopes: of.scopes }))?;
+    whole.add(tokens)?;
+    whole.note_expired(expired)?;
     Ok(whole)
 }
 
 fn each<V, T>(views: Vec<V>, convert: impl Fn(V) -> T) -> Vec<T> {
     views.into_iter().map(convert).collect()
+}
+
+fn token_entry(of: api::Token) -> Token {
+    Token { name: of.name, role: of.role, expires: of.expires, scopes: of.scopes }
 }
 
 fn pool(pool: api::Pool) -> Pool {
@@ -189,5 +218,39 @@ fn schedule(schedule: api::Schedule) -> Schedule {
         when: schedule.when,
         keep: schedule.keep,
         label: schedule.label,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+    use crate::http::Surroundings;
+    use crate::memory::{TemporaryDirectory, spawn};
+    use control::{AccessGrant, Grantee, HostCreate, VolumeCreate};
+    use std::collections::BTreeMap;
+
+    /// The export of a day on which the laboratory ran could not be applied.
+    #[tokio::test]
+    async fn what_a_run_of_the_laboratory_needs_is_no_configuration() {
+        let directory = TemporaryDirectory::new();
+        let (surroundings, array) = (Surroundings::of(directory.path(), false), spawn(|_, _, _| {}));
+        for (name, label) in [("lab-scratch-1", "lab-scratch-1"), ("v1", "lab-scratch-1")] {
+            let labels = BTreeMap::from([("windlass-laboratory".to_owned(), label.to_owned())]);
+            let (name, size_bytes) = (name.to_owned(), Some(1 << 20));
+            array.call(VolumeCreate { name, size_bytes, labels, ..VolumeCreate::default() }).await.unwrap();
+        }
+        let iqns = ["lab-scratch-1", "h1"].map(|host| (host, format!("iqn.2026-01.org.example:windlass-{host}")));
+        for (name, iqn) in iqns {
+            let host = HostCreate { name: name.to_owned(), iqns: vec![iqn], addresses: Vec::new(), chap: None };
+            array.call(host).await.unwrap();
+            let volume = if name == "h1" { "v1" } else { name };
+            let (volume, grantee) = (volume.to_owned(), Grantee::Host(name.to_owned()));
+            array.call(AccessGrant { volume, grantee, lun: None }).await.unwrap();
+        }
+        let (whole, _) = present(&array, &surroundings.gate, &surroundings.desk).await.unwrap();
+        let names = |kind: Kind| whole.objects(kind).unwrap().keys().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!([names(Kind::Volume), names(Kind::Host), names(Kind::Access)], [["v1"], ["h1"], ["v1 h1"]]);
     }
 }

@@ -28,6 +28,8 @@ const SECRET: &str = "(secret)";
 const SECRET_FIELDS: [&str; 2] = ["secret", "password"];
 /// Name of a field with a secret: the set-up code. Other fields have codes that are none.
 const SECRET_FIELD: &str = "code";
+/// Name of a field with the address of a webhook, of which the server alone is recorded.
+const URL_FIELD: &str = "url";
 /// Longest text of a value; the rest is cut.
 const MAX_TEXT: usize = 256;
 /// Longest list or object of a value; the rest is cut.
@@ -283,6 +285,7 @@ fn shown(field: &str, value: &Value) -> Value {
         Value::Null | Value::Bool(_) => value.clone(),
         _ if is_secret => Value::String(SECRET.to_owned()),
         Value::Number(_) => value.clone(),
+        Value::String(text) if field == URL_FIELD => Value::String(cut(&api::shown_url(text))),
         Value::String(text) => Value::String(cut(text)),
         Value::Array(items) => items.iter().take(MAX_ITEMS).map(|item| shown(field, item)).collect(),
         Value::Object(fields) => {
@@ -325,6 +328,7 @@ mod tests {
             "present_password": "p",
             "code": 7,
             "codes": ["pool-full"],
+            "settings": { "kind": "webhook", "url": "https://hooks.example.org/services/T0/path-secret" },
             "text": "x".repeat(1000),
         });
         let present = json!({ "name": "h0", "chap": { "user": "t" } });
@@ -339,7 +343,8 @@ mod tests {
         assert_eq!(recorded["code"], Change(Value::Null, json!(SECRET)));
         assert_eq!(recorded["codes"], Change(Value::Null, json!(["pool-full"])));
         assert_eq!(recorded["text"].1.as_str().map(|text| text.chars().count()), Some(65));
+        assert_eq!(recorded["settings"].1["url"], "https://hooks.example.org/(hidden)");
         let text = serde_json::to_string(&recorded).unwrap_or_default();
-        assert!(!text.contains("twelve-chars") && !text.contains("\"p\""), "{text}");
+        assert!(!text.contains("twelve-chars") && !text.contains("path-secret") && !text.contains("\"p\""), "{text}");
     }
 }

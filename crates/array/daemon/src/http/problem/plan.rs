@@ -33,7 +33,17 @@ pub(in crate::http) enum PlanRefusal {
         /// The day.
         day: String,
     },
-    /// The exports of days cannot be read, or the operating system fails.
+    /// Generated secrets of earlier applies were not taken.
+    SecretsWait {
+        /// Their number.
+        count: usize,
+    },
+    /// The operating system gives no random bytes.
+    NoRandomBytes {
+        /// Description of the problem.
+        reason: String,
+    },
+    /// The exports of days cannot be read.
     Unavailable {
         /// Description of the problem.
         reason: String,
@@ -52,7 +62,7 @@ impl PlanRefusal {
                 (StatusCode::UNPROCESSABLE_ENTITY, "secrets-not-exported", detail, Some(help.to_owned()))
             }
             Self::NoPlan { id } => {
-                let detail = format!("there is no plan {id}: the last eight are kept, for an hour");
+                let detail = format!("there is no plan {id}: the last two are kept, for an hour");
                 (StatusCode::NOT_FOUND, "no-such-plan", detail, Some("plan the document again".to_owned()))
             }
             Self::Problems { count, first } => conflict(
@@ -78,6 +88,15 @@ impl PlanRefusal {
             Self::NoDay { day } => {
                 let detail = format!("there is no export of {day}");
                 (StatusCode::NOT_FOUND, "no-such-export", detail, Some("list the days".to_owned()))
+            }
+            Self::SecretsWait { count } => conflict(
+                "secrets-not-taken",
+                &format!("generated secrets of earlier applies were not taken: {count}"),
+                "take them with POST /api/v1/config/applied/secrets",
+            ),
+            Self::NoRandomBytes { reason } => {
+                let detail = format!("secrets cannot be generated: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "no-random-bytes", detail, Some("apply the plan again".to_owned()))
             }
             Self::Unavailable { reason } => {
                 let detail = format!("the exports of days cannot be used: {reason}");
