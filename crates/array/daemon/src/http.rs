@@ -158,7 +158,7 @@ pub(crate) struct Surroundings {
     /// Plans of the configuration.
     plans: Arc<Plans>,
     /// Support bundles.
-    bundles: Bundles,
+    pub bundles: Bundles,
 }
 
 impl Surroundings {

@@ -139,6 +139,7 @@ async fn supervise(
     let following = tokio::spawn(array.clone().follow());
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
     let exporting = tokio::spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
+    let tidying_bundles = tokio::spawn(surroundings.bundles.clone().keep_tidy());
     let forward = crate::notices::Forward::new(
         Arc::clone(&surroundings.desk),
         surroundings.audit.clone(),
@@ -160,6 +161,7 @@ async fn supervise(
     watchdog.abort();
     following.abort();
     exporting.abort();
+    tidying_bundles.abort();
     forwarding.abort();
     running.stop().await;
     recovering.abort();

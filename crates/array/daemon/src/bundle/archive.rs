@@ -12,7 +12,7 @@ use std::path::Path;
 /// Largest file. What would exceed it is left out, and the file says so.
 const MAX_BYTES: u64 = 64 << 20;
 /// Largest member.
-const MAX_MEMBER_BYTES: usize = 16 << 20;
+pub(crate) const MAX_MEMBER_BYTES: usize = 16 << 20;
 /// Room for the heads of a member, for the list of what was left out, and for the end.
 const ROOM: u64 = 256 << 10;
 

@@ -3,7 +3,7 @@
 mod archive;
 mod names;
 
-pub(crate) use archive::{Archive, contents};
+pub(crate) use archive::{Archive, MAX_MEMBER_BYTES, contents};
 pub(crate) use names::Names;
 
 use anyhow::Context;
@@ -14,6 +14,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
@@ -23,6 +24,8 @@ const DIRECTORY: &str = "bundles";
 const KEY: &str = "names.key";
 /// Time for which a bundle is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// Time between two looks for what is not kept any more.
+const TIDY_INTERVAL: Duration = Duration::from_secs(600);
 /// Largest number of bundles.
 const MAX_BUNDLES: usize = 3;
 /// End of the names of files.
@@ -99,11 +102,10 @@ impl Bundles {
     /// Removes a bundle. Returns whether there was one.
     pub(crate) fn remove(&self, id: Uuid) -> anyhow::Result<bool> {
         let Some(path) = self.path(id)? else { return Ok(false) };
-        std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
-        Ok(true)
+        remove_file(&path)
     }
 
-    /// Removes bundles that are older than a day, all beyond the newest `most`, and incomplete ones.
+    /// Removes bundles that are older than a day, and all beyond the newest `most`.
     fn remove_old(&self, now: Timestamp, most: usize) -> anyhow::Result<()> {
         for (at, bundle) in self.list()?.into_iter().enumerate() {
             if at >= most || now.duration_since(bundle.created) > KEPT {
@@ -113,9 +115,27 @@ impl Bundles {
         Ok(())
     }
 
-    /// Removes what is not kept any more.
+    /// Removes what is not kept any more, and, unless a bundle is being made, what is left of one that was not
+    /// finished.
     pub(crate) fn tidy(&self, now: Timestamp) -> anyhow::Result<()> {
+        if let Some(_place) = self.place() {
+            remove_file(&self.directory.join(INCOMPLETE))?;
+        }
         self.remove_old(now, MAX_BUNDLES)
+    }
+
+    /// Removes what is not kept any more, again and again, until it is aborted.
+    pub(crate) async fn keep_tidy(self) {
+        let mut ticks = tokio::time::interval(TIDY_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let of = self.clone();
+            let tidied = tokio::task::spawn_blocking(move || of.tidy(Timestamp::now())).await;
+            if let Err(error) = tidied.map_err(anyhow::Error::from).and_then(|result| result) {
+                tracing::warn!(error = format!("{error:#}"), "old support bundles could not be removed");
+            }
+        }
     }
 
     /// Begins the file of a new bundle. Also returns the key of replaced names, the same for all bundles of an array.
@@ -125,8 +145,7 @@ impl Bundles {
         if !key.try_exists()? {
             let mut bytes = [0_u8; 32];
             getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            write_private(&key, &digits)?;
+            write_private(&key, identity::hexadecimal(&bytes))?;
         }
         let digits = std::fs::read_to_string(&key).with_context(|| format!("cannot read {}", key.display()))?;
         let archive = Archive::create(&self.directory.join(INCOMPLETE))?;
@@ -142,6 +161,15 @@ impl Bundles {
         std::fs::rename(self.directory.join(INCOMPLETE), &path)
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(bundle)
+    }
+}
+
+/// Removes a file. Returns whether there was one: others may have removed it.
+fn remove_file(path: &Path) -> anyhow::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("cannot remove {}", path.display())),
     }
 }
 
@@ -173,5 +201,40 @@ mod tests {
         bundles.tidy(start + SignedDuration::from_hours(27)).unwrap();
         assert_eq!(bundles.list().unwrap(), kept[..2]);
         assert!(bundles.remove(kept[0].id).unwrap() && !bundles.remove(kept[0].id).unwrap());
+    }
+
+    /// After a crash, an unfinished bundle stayed with up to 64 MiB of real names.
+    #[test]
+    fn what_is_left_of_an_unfinished_bundle_is_removed() {
+        let directory = TemporaryDirectory::new();
+        let bundles = Bundles::of(directory.path());
+        let incomplete = directory.path().join(DIRECTORY).join(INCOMPLETE);
+        let place = bundles.place();
+        let (archive, _) = bundles.begin().unwrap();
+        bundles.tidy(Timestamp::now()).unwrap();
+        assert!(incomplete.exists(), "the file of a bundle that is being made was removed");
+        drop((archive, place));
+        bundles.tidy(Timestamp::now()).unwrap();
+        assert!(!incomplete.exists());
+    }
+
+    /// Two readers of the list removed the same file, and one of them failed; a finished bundle counted as failed.
+    #[test]
+    fn several_can_tidy_at_once() {
+        let directory = TemporaryDirectory::new();
+        let bundles = Bundles::of(directory.path());
+        let now = Timestamp::now();
+        for _round in 0..20 {
+            let place = bundles.place();
+            let (archive, _) = bundles.begin().unwrap();
+            bundles.keep(archive, false, now).unwrap();
+            drop(place);
+            let later = now + SignedDuration::from_hours(25);
+            std::thread::scope(|scope| {
+                let tidying: Vec<_> = (0..4).map(|_| scope.spawn(|| bundles.tidy(later))).collect();
+                tidying.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+            });
+            assert_eq!(bundles.list().unwrap(), []);
+        }
     }
 }

@@ -12,6 +12,7 @@ const LEAST: usize = 2;
 /// Names and their words.
 pub(crate) struct Names {
     key: String,
+    /// Words by name in lower case.
     known: HashMap<String, String>,
     /// Length of the longest name.
     longest: usize,
@@ -40,11 +41,15 @@ impl Names {
 
     /// Adds a name of a kind. The first kind of a name is its kind.
     pub(crate) fn add(&mut self, kind: &str, name: &str) {
-        if name.chars().count() < LEAST || self.known.contains_key(name) || name.parse::<uuid::Uuid>().is_ok() {
+        // Names of people are compared without their case, initiators are kept in lower case, and a log has what was
+        // typed.
+        let folded = name.to_lowercase();
+        if name.chars().count() < LEAST || self.known.contains_key(&folded) || name.parse::<uuid::Uuid>().is_ok() {
             return;
         }
         self.longest = self.longest.max(name.len());
-        self.known.insert(name.to_owned(), self.word(kind, name));
+        let word = self.word(kind, name);
+        self.known.insert(folded, word);
     }
 
     /// Replaces names in all texts of a value, and in the keys of its labels.
@@ -95,7 +100,9 @@ impl Names {
     fn at_start(&self, text: &str) -> Option<(usize, String)> {
         let address = text.find(|c| !is_of_address(c)).unwrap_or(text.len());
         let address = text.get(..address)?.trim_end_matches(['.', ':', '-']);
-        let is_initiator = ["iqn.", "eui.", "naa."].iter().any(|start| address.starts_with(start));
+        let is_initiator = address
+            .get(..4)
+            .is_some_and(|start| ["iqn.", "eui.", "naa."].iter().any(|of| start.eq_ignore_ascii_case(of)));
         if is_initiator {
             return Some((address.len(), self.word("initiator", address)));
         }
@@ -108,7 +115,7 @@ impl Names {
         for end in ends {
             let (name, after) = text.split_at(end);
             let goes_on = after.chars().next().is_some_and(is_inner) && !is_end(after);
-            if !goes_on && let Some(word) = self.known.get(name) {
+            if !goes_on && let Some(word) = self.known.get(&name.to_lowercase()) {
                 return Some((end, word.clone()));
             }
         }
@@ -167,6 +174,9 @@ mod tests {
             let replaced = word(text);
             assert!(!replaced.contains("win-dc1") && replaced.contains(&volume), "{text}: {replaced}");
         }
+        // Other spellings of one name are the same word.
+        assert_eq!([word("WIN-DC1"), word("Ana")], [volume.clone(), word("ana")]);
+        assert!(word("IQN.1998-01.com.VMware:ESX01-5a").starts_with("initiator-"));
         assert_ne!(word("win-dc1-old"), format!("{volume}-old"));
         assert_eq!(word("banana anatomy x"), "banana anatomy x");
         for text in

@@ -80,7 +80,7 @@ impl Machine {
         Self {
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             open_files: Some(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)),
-            memory: fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory_of(&text)),
+            memory: memory_of_machine(),
             state_free: free(&places.state_directory),
             pool: place_of(&places.pool),
             accessible: places.private.iter().filter(|path| access_of_others(path).is_some()).map(name).collect(),
@@ -89,6 +89,29 @@ impl Machine {
             certificate_ends: places.certificate.as_deref().and_then(end_of_certificate),
         }
     }
+}
+
+/// Available and all bytes of memory. A service with `ProcSubset=pid` cannot read `/proc/meminfo`; the same counters
+/// stand in `/sys` for each node.
+fn memory_of_machine() -> Option<(u64, u64)> {
+    let whole = fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory_of(&text));
+    whole.or_else(|| {
+        let nodes = fs::read_dir("/sys/devices/system/node").ok()?.flatten();
+        let texts = nodes.filter_map(|node| fs::read_to_string(node.path().join("meminfo")).ok());
+        let of_nodes = texts.filter_map(|text| memory_of_node(&text));
+        of_nodes.reduce(|(available, total), (more_available, more)| (available + more_available, total + more))
+    })
+}
+
+/// The same of one node: free memory, and what the kernel gives back when it is needed.
+fn memory_of_node(text: &str) -> Option<(u64, u64)> {
+    let kib = |name: &str| {
+        let line = text.lines().find_map(|line| line.split_once(name).map(|(_, value)| value))?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    };
+    let parts = [" MemFree:", " Active(file):", " Inactive(file):", " SReclaimable:"];
+    let available: u64 = parts.iter().filter_map(|part| kib(part)).sum();
+    Some((available << 10, kib(" MemTotal:")? << 10))
 }
 
 fn memory_of(text: &str) -> Option<(u64, u64)> {
@@ -151,7 +174,9 @@ pub(super) fn open_files(evidence: &Evidence) -> Result<String, Finding> {
 }
 
 pub(super) fn memory(evidence: &Evidence) -> Result<String, Finding> {
-    let Some((available, total)) = evidence.machine.memory else { return Ok("not known".to_owned()) };
+    let Some((available, total)) = evidence.machine.memory else {
+        return Err(warning("the kernel does not say how much is available", "let the array read /proc/meminfo"));
+    };
     let words = format!("{} of {} are available", api::size::format(available), api::size::format(total));
     match available < total / 100 * MEMORY_PERCENT {
         true => Err(warning(words, "end other programs, add memory, or lower [server] memory in the configuration")),
@@ -213,5 +238,18 @@ pub(super) fn input_output(evidence: &Evidence) -> Result<String, Finding> {
             "the pool is served by threads, which is slower: io_uring is not used",
             "sysctl kernel.io_uring_disabled=0 (kernels from 6.6 on), or let the container use io_uring; then restart the array",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::memory_of_node;
+
+    /// In the service that packages install, the check of memory knew nothing and was fine.
+    #[test]
+    fn memory_of_a_node_is_read() {
+        let text = "Node 0 MemTotal:       16000 kB\nNode 0 MemFree:         1000 kB\nNode 0 Active(file):     200 kB\nNode 0 Inactive(file):    30 kB\nNode 0 SReclaimable:      4 kB\n";
+        assert_eq!(memory_of_node(text), Some((1234 << 10, 16000 << 10)));
+        assert_eq!(memory_of_node("Node 0 MemFree: 1 kB\n"), None);
     }
 }

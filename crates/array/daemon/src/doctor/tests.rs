@@ -218,6 +218,7 @@ fn each_check_finds_what_it_is_for() {
         ("input-output", Warning, |evidence| evidence.machine.uses_ring = false),
         ("kernel", Warning, |evidence| evidence.machine.kernel = "5.10.0-8-amd64".to_owned()),
         ("memory", Warning, |evidence| evidence.machine.memory = Some((700 << 20, 16 << 30))),
+        ("memory", Warning, |evidence| evidence.machine.memory = None),
         ("open-files", Warning, |evidence| evidence.machine.open_files = Some(1024)),
     ];
     for (check, state, spoil) in cases {

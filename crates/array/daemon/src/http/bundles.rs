@@ -1,8 +1,12 @@
 //! `/api/v1/support-bundles`.
 
+mod addresses;
 mod collect;
+mod learn;
+mod machine;
 
 use crate::bundle::{Bundles, contents as contents_of};
+use crate::http::answer::aside;
 use crate::http::convert;
 use crate::http::extract::{Body, Path};
 use crate::http::guard::Recorder;
@@ -46,12 +50,6 @@ fn failed(error: anyhow::Error) -> Fault {
     Refusal::BundleUnavailable { reason: format!("{error:#}") }.into()
 }
 
-/// Works with files on a thread for it.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> Result<T, Fault> {
-    let ended = tokio::task::spawn_blocking(work).await;
-    ended.map_err(anyhow::Error::from).and_then(|result| result).map_err(failed)
-}
-
 fn not_found(id: Uuid) -> Fault {
     Refusal::NoBundle { id }.into()
 }
@@ -69,17 +67,14 @@ const fn names(is_replaced: bool) -> BundleNames {
     responses((status = 200, body = List<Bundle>))
 )]
 pub(super) async fn list(Extension(bundles): Extension<Bundles>) -> Result<Json<List<Bundle>>, Fault> {
-    let found = aside(move || {
-        bundles.tidy(Timestamp::now())?;
-        bundles.list()
-    });
+    let found = aside(move || bundles.tidy(Timestamp::now()).and_then(|()| bundles.list()));
     let bundle = |of: crate::bundle::Bundle| Bundle {
         id: of.id,
         created: of.created,
         size_bytes: of.size_bytes,
         names: names(of.is_replaced),
     };
-    Ok(Json(List::whole(found.await?.into_iter().map(bundle).collect())))
+    Ok(Json(List::whole(found.await?.map_err(failed)?.into_iter().map(bundle).collect())))
 }
 
 /// Makes a support bundle: a job. It has no secrets. With `names: replaced`, words stand in the place of names, of
@@ -107,9 +102,9 @@ pub(super) async fn create(
         return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
     }
     let place = bundles.place().ok_or(Fault::Refused(Refusal::BundleRunning))?;
-    let start = ManagementJobStart { work: ManagementWork::Bundle, total: Collect::steps() };
-    let job = array.call(start).await?;
     let is_replaced = names == BundleNames::Replaced;
+    let start = ManagementJobStart { work: ManagementWork::Bundle, total: Collect::steps(is_replaced) };
+    let job = array.call(start).await?;
     let collect = Collect { array, gate, desk, recorder, caller, job: job.id, hours, is_replaced };
     tokio::spawn(make(collect, bundles, place));
     Ok((StatusCode::ACCEPTED, Json(convert::job(job))).into_response())
@@ -147,7 +142,7 @@ pub(super) async fn contents(
     Extension(bundles): Extension<Bundles>,
     Path(id): Path<Uuid>,
 ) -> Result<Json<List<BundleFile>>, Fault> {
-    let found = aside(move || bundles.path(id)?.map(|path| contents_of(&path)).transpose()).await?;
+    let found = aside(move || bundles.path(id)?.map(|path| contents_of(&path)).transpose()).await?.map_err(failed)?;
     let files = found.ok_or_else(|| not_found(id))?.into_iter();
     Ok(Json(List::whole(files.map(|(name, size_bytes)| BundleFile { name, size_bytes }).collect())))
 }
@@ -168,7 +163,7 @@ pub(super) async fn download(
     Path(id): Path<Uuid>,
 ) -> Result<Response, Fault> {
     let open = move || bundles.path(id)?.map(std::fs::File::open).transpose().map_err(anyhow::Error::from);
-    let file = aside(open).await?.ok_or_else(|| not_found(id))?;
+    let file = aside(open).await?.map_err(failed)?.ok_or_else(|| not_found(id))?;
     let pieces = stream::try_unfold(file, |mut file| async move {
         let next = move || -> std::io::Result<_> {
             let mut piece = vec![0; PIECE_BYTES];
@@ -194,5 +189,9 @@ pub(super) async fn download(
     responses((status = 204, description = "Deleted"))
 )]
 pub(super) async fn delete(Extension(bundles): Extension<Bundles>, Path(id): Path<Uuid>) -> Result<StatusCode, Fault> {
-    if aside(move || bundles.remove(id)).await? { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(id)) }
+    if aside(move || bundles.remove(id)).await?.map_err(failed)? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(not_found(id))
+    }
 }

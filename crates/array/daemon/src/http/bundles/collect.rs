@@ -1,6 +1,11 @@
 //! Collects what a bundle has: answers of the REST interface, the configuration, the log, and what the machine says.
+//! One document after another is read and written; with words in the place of names, all are read before, for their
+//! names.
 
-use crate::bundle::{Archive, Names};
+use super::addresses::Addresses;
+use super::learn::{learn, learn_in};
+use super::machine;
+use crate::bundle::{Archive, MAX_MEMBER_BYTES, Names};
 use crate::http::configuration::present;
 use crate::http::guard::Recorder;
 use crate::http::problem::Fault;
@@ -9,20 +14,17 @@ use crate::people::{Caller, Gate};
 use api::ChannelSettings;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use configuration::Format;
+use configuration::{Format, Kind};
 use control::ManagementJobProgress;
+use identity::Digest;
 use jiff::{SignedDuration, Timestamp};
 use reactor::ArrayHandle;
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Largest answer that a bundle takes.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
-/// Largest number of parts of a list.
-const MAX_PARTS: usize = 20;
-/// Word in the place of the path of a webhook, which is a secret for many receivers.
-const HIDDEN: &str = "(hidden)";
+/// Longest text of an error in the notes of what was left out, in characters.
+const MAX_ERROR: usize = 300;
 
 /// Answers of the REST interface, by file. `{since}` and `{from}` are the start of the hours.
 const ANSWERS: &[(&str, &str)] = &[
@@ -56,15 +58,6 @@ const ANSWERS: &[(&str, &str)] = &[
     ("metrics-volumes.txt", "/metrics/volumes?active=true"),
 ];
 
-/// Files of the machine.
-const MACHINE: &[(&str, &str)] = &[
-    ("machine/version.txt", "/proc/version"),
-    ("machine/limits.txt", "/proc/self/limits"),
-    ("machine/process.txt", "/proc/self/status"),
-    ("machine/memory.txt", "/proc/meminfo"),
-    ("machine/load.txt", "/proc/loadavg"),
-];
-
 /// What collecting needs.
 pub(super) struct Collect {
     pub(super) array: ArrayHandle,
@@ -77,97 +70,166 @@ pub(super) struct Collect {
     pub(super) is_replaced: bool,
 }
 
-/// What was collected: texts and documents by name.
-struct Collected {
-    documents: Vec<(&'static str, Value)>,
-    texts: Vec<(String, String)>,
-    /// The configuration, for the names in it.
-    configuration: Value,
-    notes: Vec<String>,
+/// Content of a file.
+enum Content {
+    Document(Value),
+    Text(String),
+}
+
+/// The configuration in both forms.
+struct Written {
+    text: String,
+    /// For the names in it.
+    document: Value,
+}
+
+/// A bundle that is being written.
+struct Writer {
+    archive: Archive,
+    addresses: Addresses,
+    /// Absent: names stay.
+    names: Option<Names>,
 }
 
 impl Collect {
     /// Number of steps.
-    pub(super) fn steps() -> u64 {
-        u64::try_from(ANSWERS.len() + 2).unwrap_or(u64::MAX)
+    pub(super) fn steps(is_replaced: bool) -> u64 {
+        let rounds = if is_replaced { 2 } else { 1 };
+        u64::try_from(ANSWERS.len() * rounds + 1).unwrap_or(u64::MAX)
     }
 
     /// Collects everything into a file.
     pub(super) async fn run(self, archive: Archive, key: String) -> anyhow::Result<Archive> {
-        let mut collected = self.collect().await;
-        let (configuration, document, urls) = self.configuration().await?;
-        collected.texts.push(("configuration.toml".to_owned(), configuration));
-        collected.configuration = document;
-        self.advance(Self::steps() - 1).await;
-        let is_replaced = self.is_replaced;
-        let write = move || write(archive, collected, &urls, is_replaced.then_some(key));
-        tokio::task::spawn_blocking(write).await?
-    }
-
-    async fn advance(&self, done: u64) {
-        let _shown_later = self.array.call(ManagementJobProgress { job: self.job, done, total: Self::steps() }).await;
-    }
-
-    async fn collect(&self) -> Collected {
-        let mut collected =
-            Collected { documents: Vec::new(), texts: Vec::new(), configuration: Value::Null, notes: Vec::new() };
         let now = Timestamp::now();
         let start = now.checked_sub(SignedDuration::from_hours(i64::from(self.hours))).unwrap_or(now);
+        let (configuration, urls) = self.configuration().await?;
+        let names = if self.is_replaced { Some(self.names(key, start, &configuration, &urls).await?) } else { None };
+        let mut done = if self.is_replaced { ANSWERS.len() } else { 0 };
+        let mut writer = Writer { archive, addresses: Addresses::new(&urls), names };
+        for (name, path) in ANSWERS {
+            let mut notes = Vec::new();
+            let read = self.read(name, path, start, &mut notes).await;
+            let content = read.map_err(|reason| notes.push(format!("{name}: {reason}"))).ok();
+            notes.into_iter().for_each(|note| writer.note(&note));
+            if let Some(content) = content {
+                writer = writer.with((*name).to_owned(), content).await?;
+            }
+            done += 1;
+            self.advance(done).await;
+        }
+        let texts = [("configuration.toml", configuration.text), ("log.txt", crate::logging::last_lines())];
+        for (name, text) in texts.into_iter().chain(machine::texts()) {
+            writer = writer.with(name.to_owned(), Content::Text(text)).await?;
+        }
+        for (name, reason) in machine::unread() {
+            writer.note(&format!("{name}: {reason}"));
+        }
+        Ok(writer.archive)
+    }
+
+    async fn advance(&self, done: usize) {
+        let (done, total) = (u64::try_from(done).unwrap_or(u64::MAX), Self::steps(self.is_replaced));
+        let _shown_later = self.array.call(ManagementJobProgress { job: self.job, done, total }).await;
+    }
+
+    /// All names in what will be written.
+    async fn names(
+        &self,
+        key: String,
+        start: Timestamp,
+        configuration: &Written,
+        urls: &[String],
+    ) -> anyhow::Result<Names> {
+        let mut names = Names::new(key);
         for (at, (name, path)) in ANSWERS.iter().enumerate() {
-            let path = path.replace("{since}", &format!("{start:.0}"));
-            match self.ask(&path).await {
-                Ok(text) if name.ends_with(".json") => match self.whole(&text).await {
-                    Some(document) => collected.documents.push((name, document)),
-                    None => collected.notes.push(format!("{name}: the answer is no document")),
-                },
-                Ok(text) => collected.texts.push(((*name).to_owned(), text)),
-                Err(reason) => collected.notes.push(format!("{name}: {reason}")),
+            // What cannot be read is noted when it is written.
+            if let Ok(Content::Document(document)) = self.read(name, path, start, &mut Vec::new()).await {
+                names = tokio::task::spawn_blocking(move || {
+                    learn(&mut names, name, &document);
+                    names
+                })
+                .await?;
             }
-            self.advance(u64::try_from(at + 1).unwrap_or(0)).await;
+            self.advance(at + 1).await;
         }
-        collected.texts.push(("log.txt".to_owned(), crate::logging::last_lines()));
-        for (name, path) in MACHINE {
-            // They belong to the kernel and are short.
-            match std::fs::read_to_string(path) {
-                Ok(text) => collected.texts.push(((*name).to_owned(), text)),
-                Err(error) => collected.notes.push(format!("{name}: {error}")),
+        for (kind, objects) in configuration.document.as_object().into_iter().flatten() {
+            learn_in(&mut names, kind.trim_start_matches("host_"), objects);
+        }
+        urls.iter().for_each(|url| names.add("server", api::url_server(url)));
+        names.add("machine", &machine::name());
+        Ok(names)
+    }
+
+    /// Content of a file. `notes`: what is missing in it.
+    async fn read(&self, name: &str, path: &str, start: Timestamp, notes: &mut Vec<String>) -> Result<Content, String> {
+        let text = self.ask(&path.replace("{since}", &format!("{start:.0}"))).await?;
+        if !name.ends_with(".json") {
+            return Ok(Content::Text(text));
+        }
+        let mut document = self.whole(name, &text, notes).await?;
+        // Of the audit, the heads: who did what to what. Fields may have what hosts and people write.
+        if name == "audit.json" {
+            for entry in document["items"].as_array_mut().into_iter().flatten() {
+                entry.as_object_mut().map(|entry| entry.remove("change"));
             }
         }
-        collected
+        Ok(Content::Document(document))
     }
 
     async fn ask(&self, path: &str) -> Result<String, String> {
         let request = Request::builder().uri(path).body(Body::empty()).map_err(|error| error.to_string())?;
         let response = self.recorder.ask(&self.caller, request).await;
         let status = response.status();
-        let bytes = axum::body::to_bytes(response.into_body(), MAX_ANSWER_BYTES).await;
+        let bytes = axum::body::to_bytes(response.into_body(), MAX_MEMBER_BYTES).await;
         let text = String::from_utf8_lossy(&bytes.map_err(|error| error.to_string())?).into_owned();
-        if status == StatusCode::OK { Ok(text) } else { Err(format!("{status} {text}")) }
+        let cut = || text.chars().take(MAX_ERROR).collect::<String>();
+        if status == StatusCode::OK { Ok(text) } else { Err(format!("{status} {}", cut())) }
     }
 
-    /// A document with the elements of all parts of its list.
-    async fn whole(&self, text: &str) -> Option<Value> {
-        let mut document: Value = serde_json::from_str(text).ok()?;
-        for _part in 0..MAX_PARTS {
-            let Some(next) = document["next"].as_str().map(str::to_owned) else { break };
-            let part = self.ask(&next).await.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
-            let Some(mut part) = part else { break };
-            let items = part["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
-            document["items"].as_array_mut()?.extend(items);
-            document["next"] = part["next"].take();
+    /// A document with the elements of all parts of its list, as far as they fit into a file.
+    async fn whole(&self, name: &str, text: &str, notes: &mut Vec<String>) -> Result<Value, String> {
+        let read = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+        let mut document = read(text)?;
+        let mut bytes = text.len();
+        while let Some(next) = document["next"].as_str().map(str::to_owned) {
+            let part = match self.ask(&next).await {
+                // A file has line feeds and indents, which the answers do not have.
+                Ok(text) if (bytes + text.len()) * 2 > MAX_MEMBER_BYTES => {
+                    Err("the file would be too large".to_owned())
+                }
+                Ok(text) => {
+                    bytes += text.len();
+                    read(&text)
+                }
+                Err(reason) => Err(reason),
+            };
+            let items = document["items"].as_array_mut().ok_or("the answer is no list")?;
+            match part {
+                Ok(mut part) => {
+                    items.extend(part["items"].as_array_mut().map(std::mem::take).unwrap_or_default());
+                    document["next"] = part["next"].take();
+                }
+                Err(reason) => {
+                    let count = items.len();
+                    let total = document["total"].as_u64().map_or_else(|| "more".to_owned(), |total| total.to_string());
+                    notes.push(format!("{name}: has {count} of {total} elements: {reason}"));
+                    break;
+                }
+            }
         }
-        Some(document)
+        Ok(document)
     }
 
-    /// The configuration in both forms, and the addresses of webhooks, whose paths are hidden.
-    async fn configuration(&self) -> anyhow::Result<(String, Value, Vec<String>)> {
+    /// The configuration, and the addresses of webhooks, which it shows without their paths.
+    async fn configuration(&self) -> anyhow::Result<(Written, Vec<String>)> {
         let refused = |fault: Fault| anyhow::anyhow!("{}", fault.detail());
-        let (configuration, _) = present(&self.array, &self.gate, &self.desk).await.map_err(refused)?;
-        let write = move || -> anyhow::Result<(String, Value)> {
-            let json = serde_json::from_str(&configuration.write(Format::Json)?)?;
-            Ok((configuration.write(Format::Toml)?, json))
+        let (mut configuration, _) = present(&self.array, &self.gate, &self.desk).await.map_err(refused)?;
+        let write = move || -> anyhow::Result<Written> {
+            configuration.mask(Kind::Channel, mask);
+            let document = serde_json::from_str(&configuration.write(Format::Json)?)?;
+            Ok(Written { text: configuration.write(Format::Toml)?, document })
         };
-        let (text, document) = tokio::task::spawn_blocking(write).await??;
+        let written = tokio::task::spawn_blocking(write).await??;
         let urls = self.desk.see(|notices| {
             let settings = notices.channels().into_iter().map(|channel| &channel.settings);
             let url = |settings: &ChannelSettings| match settings {
@@ -176,165 +238,110 @@ impl Collect {
             };
             settings.filter_map(url).collect()
         });
-        Ok((text, document, urls))
+        Ok((written, urls))
     }
 }
 
-/// Writes what was collected into a file. `key`: names are replaced with it.
-fn write(
-    mut archive: Archive,
-    mut collected: Collected,
-    urls: &[String],
-    key: Option<String>,
-) -> anyhow::Result<Archive> {
-    for (name, document) in &mut collected.documents {
-        // Of the audit, the heads: who did what to what. Fields may have what hosts and people write.
-        if *name == "audit.json" {
-            for entry in document["items"].as_array_mut().into_iter().flatten() {
-                entry.as_object_mut().map(|entry| entry.remove("change"));
-            }
+/// Hides in a channel what a bundle does not show: the path of its address, and the names in certificates, of which
+/// the digest of the field stays.
+fn mask(channel: &mut serde_json::Map<String, Value>) {
+    let Some(Value::Object(settings)) = channel.get_mut("settings") else { return };
+    for (field, value) in settings.iter_mut() {
+        match (field.as_str(), value) {
+            ("url", Value::String(url)) => *url = api::shown_url(url),
+            ("ca", Value::String(ca)) => *ca = format!("SHA-256 {}", Digest::of(ca.as_bytes())),
+            _ => {}
         }
-    }
-    let names = key.map(|key| {
-        let mut names = Names::new(key);
-        collected.documents.iter().for_each(|(name, document)| learn(&mut names, name, document));
-        for (kind, objects) in collected.configuration.as_object().into_iter().flatten() {
-            learn_in(&mut names, kind.trim_start_matches("host_"), objects);
-        }
-        for url in urls {
-            names.add("server", url.split("://").nth(1).unwrap_or(url).split(['/', ':']).next().unwrap_or_default());
-        }
-        if let Ok(machine) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
-            names.add("machine", machine.trim());
-        }
-        names
-    });
-    let hidden = |mut text: String| {
-        for url in urls {
-            text = text.replace(url.as_str(), &format!("{}/{HIDDEN}", origin(url)));
-        }
-        text
-    };
-    let Collected { documents, texts, notes, configuration: _ } = collected;
-    for (name, mut document) in documents {
-        if let Some(names) = &names {
-            // Before the whole: a URL is known as it is.
-            hide(&mut document, &hidden);
-            names.replace_in(&mut document);
-        }
-        archive.add(name, &hidden(serde_json::to_string_pretty(&document)? + "\n"))?;
-    }
-    for (name, text) in texts {
-        let text = hidden(text);
-        archive.add(&name, &names.as_ref().map_or(text.clone(), |names| names.replaced(&text)))?;
-    }
-    for note in notes {
-        archive.note(names.as_ref().map_or(note.clone(), |names| names.replaced(&note)));
-    }
-    Ok(archive)
-}
-
-/// Hides in all texts of a document.
-fn hide(value: &mut Value, hidden: &impl Fn(String) -> String) {
-    match value {
-        Value::String(text) => *text = hidden(std::mem::take(text)),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, hidden)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| hide(value, hidden)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// Scheme and host of a URL.
-fn origin(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
-    let host = rest.split('/').next().unwrap_or_default();
-    // Names and passwords of a URL stand before its host.
-    format!("{scheme}://{}", host.rsplit('@').next().unwrap_or_default())
-}
+impl Writer {
+    fn note(&mut self, note: &str) {
+        let note = self.addresses.hidden(note);
+        self.archive.note(self.names.as_ref().map_or(note.clone(), |names| names.replaced(&note)));
+    }
 
-/// Fields that name objects, whatever document they are in, with the kind of word.
-const NAMES: &[(&str, &str)] = &[
-    ("volume", "volume"),
-    ("volumes", "volume"),
-    ("share", "share"),
-    ("snapshot", "snapshot"),
-    ("host", "host"),
-    ("hosts", "host"),
-    ("subject", "object"),
-    ("target_name", "object"),
-    ("iqns", "initiator"),
-    ("initiator", "initiator"),
-    ("created_by", "user"),
-    ("by", "user"),
-    ("server", "server"),
-    ("from", "address"),
-    ("to", "address"),
-    ("user", "user"),
-    ("mutual_user", "user"),
-    ("target", "target"),
-    ("schedule", "schedule"),
-    ("channel", "channel"),
-    ("pool", "pool"),
-    ("path", "object"),
-];
+    /// Writes a file, on a thread for it.
+    async fn with(mut self, name: String, content: Content) -> anyhow::Result<Self> {
+        let write = move || -> anyhow::Result<Self> {
+            self.write(&name, content)?;
+            Ok(self)
+        };
+        tokio::task::spawn_blocking(write).await?
+    }
 
-/// Learns the names in a document.
-fn learn(names: &mut Names, file: &str, document: &Value) {
-    let kind = match file.split('.').next().unwrap_or_default() {
-        "volumes" => "volume",
-        "shares" => "share",
-        "snapshots" => "snapshot",
-        "schedules" => "schedule",
-        "hosts" => "host",
-        "host-groups" => "group",
-        "channels" => "channel",
-        "pools" => "pool",
-        _ => "object",
-    };
-    learn_in(names, kind, document);
-}
-
-fn learn_in(names: &mut Names, kind: &str, value: &Value) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| learn_in(names, kind, item)),
-        Value::Object(fields) => {
-            for (field, value) in fields {
-                match (field.as_str(), value) {
-                    // The names of primitives, columns and codes are no secrets.
-                    ("name", Value::String(name)) => add(names, kind, name),
-                    ("labels" | "label", Value::Object(labels)) => {
-                        for (key, value) in labels {
-                            add(names, "label", key);
-                            value.as_str().into_iter().for_each(|value| add(names, "label", value));
-                        }
-                    }
-                    (field, Value::String(name)) => {
-                        let of = NAMES.iter().find(|(name, _)| *name == field);
-                        of.into_iter().for_each(|(_, kind)| add(names, kind, name));
-                    }
-                    (field, Value::Array(items)) => {
-                        let of = NAMES.iter().find(|(name, _)| *name == field);
-                        for item in items {
-                            match (of, item) {
-                                (Some((_, kind)), Value::String(name)) => add(names, kind, name),
-                                _ => learn_in(names, kind, item),
-                            }
-                        }
-                    }
-                    (_, value) => learn_in(names, kind, value),
+    fn write(&mut self, name: &str, content: Content) -> anyhow::Result<()> {
+        match content {
+            Content::Document(mut document) => {
+                if name == "channels.json" {
+                    let channels = document["items"].as_array_mut().into_iter().flatten();
+                    channels.filter_map(Value::as_object_mut).for_each(mask);
                 }
+                // Before it is a text: an address is known as it is, without the escapes of JSON and before words
+                // replace names.
+                self.addresses.hide_in(&mut document);
+                if let Some(names) = &mut self.names {
+                    // An object may be younger than the names.
+                    learn(names, name, &document);
+                    names.replace_in(&mut document);
+                }
+                self.archive.add(name, &(serde_json::to_string_pretty(&document)? + "\n"))
+            }
+            Content::Text(text) => {
+                let text = self.addresses.hidden(&text);
+                self.archive.add(name, &self.names.as_ref().map_or(text.clone(), |names| names.replaced(&text)))
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// Adds a name, and the names of which it consists: `volume@snapshot`, `group:name`.
-fn add(names: &mut Names, kind: &str, name: &str) {
-    const WORDS: [&str; 6] = ["any", "array", "pool", "uid", "group", "unknown"];
-    for part in name.split(['@', ':', '/', ' ']).chain([name]) {
-        if !WORDS.contains(&part) {
-            names.add(kind, part);
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+    use crate::audit::Audit;
+    use crate::http::Surroundings;
+    use crate::http::guard::Refusals;
+    use crate::memory::{TemporaryDirectory, spawn};
+    use axum::routing::get;
+    use axum::{Json, Router};
+    use serde_json::json;
+
+    /// A list of which a part failed, or that was too long, ended without a word.
+    #[tokio::test]
+    async fn a_list_that_is_not_whole_says_so() {
+        let directory = TemporaryDirectory::new();
+        let (surroundings, array) = (Surroundings::of(directory.path(), false), spawn(|_, _, _| {}));
+        let large = "x".repeat(MAX_MEMBER_BYTES / 2);
+        let reader = Router::new()
+            .route("/whole", get(async || Json(json!({ "items": [1], "next": "/end", "total": 2 }))))
+            .route("/end", get(async || Json(json!({ "items": [2] }))))
+            .route("/fails", get(async || Json(json!({ "items": [1], "next": "/none", "total": 7 }))))
+            .route("/long", get(async || Json(json!({ "items": [1], "next": "/large", "total": 7 }))))
+            .route("/large", get(async move || Json(json!({ "items": [large] }))));
+        let recorder = Arc::new(Recorder {
+            audit: Audit::of(directory.path()),
+            trouble: Arc::default(),
+            goes_on_without_audit: false,
+            array: array.clone(),
+            reader,
+            refusals: Refusals::default(),
+        });
+        let Surroundings { gate, desk, .. } = surroundings;
+        let caller = Caller::local(0);
+        let collect =
+            Collect { array, gate, desk, recorder, caller, job: Uuid::new_v4(), hours: 1, is_replaced: false };
+        for (path, items, note) in [
+            ("/whole", 2, None),
+            ("/fails", 1, Some("list: has 1 of 7 elements: 404 Not Found")),
+            ("/long", 1, Some("list: has 1 of 7 elements: the file would be too large")),
+        ] {
+            let mut notes = Vec::new();
+            let text = collect.ask(path).await.unwrap();
+            let document = collect.whole("list", &text, &mut notes).await.unwrap();
+            assert_eq!(document["items"].as_array().unwrap().len(), items, "{path}");
+            assert_eq!(notes.first().map(|note| note.trim()), note, "{path}");
         }
     }
 }

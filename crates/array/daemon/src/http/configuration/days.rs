@@ -78,20 +78,13 @@ impl Days {
     }
 }
 
-/// Keeps an export of each day, and removes old support bundles, until it is aborted.
+/// Keeps an export of each day, until it is aborted.
 pub(crate) async fn keep_days(surroundings: Surroundings, array: ArrayHandle) {
     let days = Days::of(&surroundings.places.state_directory);
     let mut ticks = tokio::time::interval(LOOK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let bundles = surroundings.bundles.clone();
     loop {
         ticks.tick().await;
-        let of = bundles.clone();
-        match tokio::task::spawn_blocking(move || of.tidy(Timestamp::now())).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(error = format!("{error:#}"), "old support bundles could not be removed"),
-            Err(error) => tracing::warn!(%error, "old support bundles could not be removed"),
-        }
         if let Err(error) = keep_day(&days, &surroundings, &array, Timestamp::now()).await {
             tracing::warn!(error = format!("{error:#}"), "the export of the day could not be written");
         }

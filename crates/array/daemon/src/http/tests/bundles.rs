@@ -13,17 +13,18 @@ use std::io::Read;
 use std::time::Duration;
 use tower::ServiceExt;
 
-const SECRETS: [&str; 7] = [
+const SECRETS: [&str; 8] = [
     "chap-secret-planted",
     "mutual-secret-planted",
     "smtp-password-planted",
     "hmac-secret-planted",
     "webhook-path-planted",
+    "webhook-query-planted",
     "tls-key-planted",
     PASSWORD,
 ];
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "win-dc1",
     "docs-of-ana",
     "before-upgrade",
@@ -40,6 +41,7 @@ const NAMES: [&str; 16] = [
     "ops@example.org",
     "smtp.example.org",
     "hooks.example.org",
+    "query.example.org",
 ];
 
 async fn made(plane: &Plane, path: &str, body: Value) -> Value {
@@ -86,6 +88,8 @@ async fn bundle(plane: &Plane, names: &str) -> BTreeMap<String, String> {
 /// Array with every kind of secret, and with names everywhere, also in the log.
 async fn planted() -> (Plane, Vec<String>) {
     let plane = Plane::new().await;
+    // A certificate has the names of its organisation.
+    let ca = rcgen::generate_simple_self_signed(vec!["ca.example.org".to_owned()]).unwrap().cert.pem();
     plane.user("ana", "admin").await;
     std::fs::create_dir_all(plane.directory.path().join("tls")).unwrap();
     std::fs::write(plane.directory.path().join("tls/key.pem"), "tls-key-planted").unwrap();
@@ -109,20 +113,30 @@ async fn planted() -> (Plane, Vec<String>) {
     .await;
     let hook = json!({ "kind": "webhook", "url": "https://hooks.example.org/webhook-path-planted", "secret": "hmac-secret-planted" });
     made(&plane, "channels", json!({ "name": "hook-of-ops", "settings": hook, "enabled": false })).await;
-    let mail = json!({ "kind": "email", "server": "smtp.example.org", "user": "ana", "password": "smtp-password-planted",
+    // Before it in the order of names, and its beginning; and one whose secret follows its server without a path.
+    for (name, url) in
+        [("a-hook", "https://hooks.example.org/"), ("z-hook", "https://query.example.org?key=webhook-query-planted")]
+    {
+        let hook = json!({ "kind": "webhook", "url": url });
+        made(&plane, "channels", json!({ "name": name, "settings": hook, "enabled": false })).await;
+    }
+    let mail = json!({ "kind": "email", "server": "smtp.example.org", "user": "ana", "password": "smtp-password-planted", "ca": ca,
         "from": "ops@example.org", "to": ["ops@example.org"] });
     made(&plane, "channels", json!({ "name": "mail-of-ops", "settings": mail, "enabled": false })).await;
     let token = made(&plane, "tokens", json!({ "name": "csi-driver", "role": "viewer" })).await;
     for line in [
         "INFO volume=\"win-dc1\" host=esx01 a grant for group:cluster-b, by ana from 192.0.2.77:51234",
         "WARN login of iqn.1998-01.com.vmware:esx01-5a1b refused; gone-volume@before-upgrade is gone",
+        "WARN Ana typed ESX01 and IQN.1998-01.com.VMware:esx01-5A1B",
         "WARN iqn.2026-01.org.unknown:stranger came from 2001:db8::99",
         "ERROR https://hooks.example.org/webhook-path-planted answered 500 to hook-of-ops; mail to ops@example.org",
+        "ERROR https://query.example.org?key=webhook-query-planted answered 404",
     ] {
         crate::logging::remember(&format!("2026-01-01T00:00:00Z {line}\n"));
     }
     let mut secrets: Vec<String> = SECRETS.iter().map(|secret| (*secret).to_owned()).collect();
     secrets.push(token["secret"].as_str().unwrap().to_owned());
+    secrets.push(ca.lines().nth(2).unwrap().to_owned());
     let bootstrap = std::fs::read_to_string(plane.directory.path().join("admin.token")).unwrap();
     secrets.push(bootstrap.trim().to_owned());
     (plane, secrets)
@@ -144,8 +158,11 @@ async fn a_bundle_has_no_secrets_and_names_only_if_wanted() {
     for name in NAMES {
         assert!(has(&real, name), "{name} is in no file of the real bundle");
     }
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    assert!(real["machine/version.txt"].contains(&machine) && !replaced["machine/version.txt"].contains(&machine));
     for (file, text) in &replaced {
-        for name in NAMES.into_iter().chain(["iqn.2026-01.org.unknown", "2001:db8::99"]) {
+        let spellings = ["Ana", "ESX01", "IQN.1998-01"];
+        for name in NAMES.into_iter().chain(["iqn.2026-01.org.unknown", "2001:db8::99"]).chain(spellings) {
             let inside = |(at, _): (usize, &str)| {
                 // A name within another word is no name: `ana` in `analysis`.
                 let (before, after) = (text[..at].chars().next_back(), text[at + name.len()..].chars().next());
@@ -164,7 +181,9 @@ async fn a_bundle_has_no_secrets_and_names_only_if_wanted() {
     }
     let again = bundle(&plane, "replaced").await;
     assert_eq!(again["volumes.json"], replaced["volumes.json"]);
-    for file in ["status.json", "metrics.txt", "machine/version.txt", "refusals.json", "audit.json"] {
+    for file in
+        ["status.json", "metrics.txt", "machine/version.txt", "machine/system.txt", "refusals.json", "audit.json"]
+    {
         assert!(real.contains_key(file), "{file} is missing: {:?}", real.get("left-out.txt"));
     }
     // This array records no history, and the bundle says so.
