@@ -67,6 +67,7 @@ pub(crate) use people::report_refused;
 use crate::audit::Audit;
 use crate::bundle::Bundles;
 use crate::doctor::Places;
+use crate::http::doctor::Examinations;
 use crate::laboratory::Laboratory;
 use crate::management_store::ManagementStore;
 use crate::notices::Desk;
@@ -159,6 +160,8 @@ pub(crate) struct Surroundings {
     plans: Arc<Plans>,
     /// Support bundles.
     pub bundles: Bundles,
+    /// Place for one examination at a time.
+    examinations: Examinations,
 }
 
 impl Surroundings {
@@ -178,6 +181,7 @@ impl Surroundings {
             places: Arc::new(Places { state_directory: state_dir.to_owned(), ..Places::default() }),
             plans: Arc::default(),
             bundles: Bundles::of(state_dir),
+            examinations: Examinations::default(),
         }
     }
 
@@ -212,6 +216,7 @@ pub(crate) fn guarded(
         places,
         plans,
         bundles,
+        examinations,
     } = surroundings;
     let resources = router();
     let reader = resources.clone().with_state(array.clone());
@@ -241,6 +246,7 @@ pub(crate) fn guarded(
         .layer(Extension(places))
         .layer(Extension(plans))
         .layer(Extension(bundles))
+        .layer(Extension(examinations))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

@@ -18,12 +18,18 @@ use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(list)).layer(Extension(Examinations(Arc::new(Semaphore::new(1)))))
+    OpenApiRouter::new().routes(routes!(list))
 }
 
-/// Place for one examination at a time: each looks at everything.
+/// Place for one examination at a time on the array: each looks at everything.
 #[derive(Clone)]
 pub(super) struct Examinations(Arc<Semaphore>);
+
+impl Default for Examinations {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
 
 /// Examines the array and its machine: what is as it should be, and what should be mended. It changes nothing.
 #[utoipa::path(
@@ -66,4 +72,37 @@ async fn all<R: control::Read<Reply = Vec<V>>, V, T>(
     convert: impl Fn(V) -> T,
 ) -> Result<Vec<T>, Fault> {
     Ok(array.read(list).await?.into_iter().map(convert).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use crate::http::peer::Peer;
+    use crate::http::{Surroundings, guarded};
+    use crate::memory::{TemporaryDirectory, spawn};
+    use axum::Extension;
+    use axum::body::Body;
+    use axum::http::Request;
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tower::ServiceExt;
+
+    /// Each listener had a place of its own.
+    #[tokio::test]
+    async fn one_examination_goes_on_whatever_its_listener() {
+        let directory = TemporaryDirectory::new();
+        let (surroundings, array) = (Surroundings::of(directory.path(), false), spawn(|_, _, _| {}));
+        let place = surroundings.examinations.0.acquire().await.unwrap();
+        let ask = || {
+            let app = guarded(array.clone(), Arc::default(), surroundings.clone(), None);
+            let request = Request::builder().uri("/api/v1/doctor").body(Body::empty()).unwrap();
+            app.layer(Extension(Peer::Local { uid: 0 })).oneshot(request)
+        };
+        for _listener in 0..2 {
+            assert!(tokio::time::timeout(Duration::from_millis(50), ask()).await.is_err());
+        }
+        drop(place);
+        assert_eq!(ask().await.unwrap().status(), 200);
+    }
 }
