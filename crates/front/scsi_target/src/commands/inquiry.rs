@@ -38,6 +38,10 @@ pub(super) const COMMAND: Command = Command {
 /// SAM-5, SPC-4, SBC-3, iSCSI.
 const VERSION_DESCRIPTORS: [u16; 4] = [0x00a0, 0x0460, 0x04c0, 0x0960];
 
+/// PRODUCT REVISION LEVEL: major and minor version, since the field has four bytes.
+const REVISION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+const _: () = assert!(REVISION.len() <= 4);
+
 /// Returns the data, cut to the allocation length.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let page_code = call.cdb.byte::<2>();
@@ -72,7 +76,7 @@ fn base() -> StandardInquiry {
     data.flags7 = 0x02; // CMDQUE
     data.vendor = ascii_field(VENDOR);
     data.product = ascii_field(PRODUCT);
-    data.revision = ascii_field(env!("CARGO_PKG_VERSION"));
+    data.revision = ascii_field(REVISION);
     for (slot, descriptor) in data.version_descriptors.iter_mut().zip(VERSION_DESCRIPTORS) {
         *slot = U16::new(descriptor);
     }
