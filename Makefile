@@ -36,8 +36,9 @@ release:    ## target/dist: the stripped program, its debug symbols, and an arch
 demo-once:  ## the same, ending after the table
 	@$(MAKE) --no-print-directory demo ARGS=--once
 
-package:    ## target/dist: Debian and RPM packages; `make package ARGS=check` also installs, upgrades and removes them in new systems
-	@scripts/need $(if $(findstring check,$(ARGS)),package-check,package)
+package:    ## target/dist: Debian and RPM packages; `make package ARGS=image` a container image; `ARGS=check`, `ARGS="image check"` also try them
+	@scripts/need $(if $(filter image,$(ARGS)),image,package)$(if $(filter check,$(ARGS)),-check)
+	@$(if $(and $(filter image,$(ARGS)),$(filter deb rpm,$(ARGS))),scripts/need package$(if $(filter check,$(ARGS)),-check))
 	cargo build --release --package windlass
 	@scripts/package $(ARGS)
 
