@@ -76,7 +76,7 @@ impl Listener {
         let group = group.filter(|group| match give_to(path, *group) {
             Ok(()) => true,
             Err(error) => {
-                let help = "add the array's user to the group, or set [server] socket_group";
+                let help = "run the array in the group (Group= of the systemd unit), or set [server] socket_group";
                 tracing::warn!(%error, group, help, "the socket is for its owner alone");
                 false
             }
