@@ -4,7 +4,7 @@ use crate::advice::alert_help;
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::event::severity;
-use crate::output::{Column, Format, Output, Resource, column, wide};
+use crate::output::{Column, Format, Output, Resource, column, minor, wide};
 use api::{Alert, AlertAcknowledge, NoticeState};
 use jiff::Timestamp;
 use std::time::Duration;
@@ -44,8 +44,8 @@ impl Resource for Alert {
         column("alert", |alert| alert.code.as_str().into()),
         column("subject", |alert| alert.subject.as_str().into()),
         column("message", |alert| alert.message.as_str().into()),
-        column("acknowledged", |alert| alert.acknowledged.as_ref().map(|of| of.by.clone()).into()),
-        column("told", |alert| told(alert).into()),
+        minor("acknowledged", |alert| alert.acknowledged.as_ref().map(|of| of.by.clone()).into()),
+        minor("told", |alert| told(alert).into()),
         wide("since", |alert| format!("{:.0}", alert.since).into()),
         wide("note", |alert| alert.acknowledged.as_ref().map(|of| of.note.clone()).into()),
         wide("until", |alert| {

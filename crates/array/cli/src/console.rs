@@ -1,5 +1,6 @@
 //! Streams of a command, and the confirmation of irreversible commands.
 
+use ratatui::crossterm::terminal;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 /// Control sequence: returns to the start of the line and clears it (ECMA-48 EL).
@@ -13,8 +14,12 @@ pub struct Console<'a> {
     interactive: bool,
     /// True if standard output is a terminal.
     terminal: bool,
+    /// Cells of a line of the terminal, if standard output is one.
+    width: Option<usize>,
     /// True if standard error is a terminal, so that its last line can be redrawn.
     progress: bool,
+    /// True once the reader of the output has gone.
+    closed: bool,
 }
 
 impl<'a> Console<'a> {
@@ -22,12 +27,25 @@ impl<'a> Console<'a> {
     pub fn standard(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
         let interactive = io::stdin().is_terminal() && io::stderr().is_terminal();
         let progress = io::stderr().is_terminal();
-        Self { out, err, interactive, terminal: io::stdout().is_terminal(), progress }
+        let terminal = io::stdout().is_terminal();
+        let size = || terminal::size().ok().map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0);
+        let width = terminal.then(size).flatten();
+        Self { out, err, interactive, terminal, width, progress, closed: false }
     }
 
     /// Captured streams, without a user.
     pub fn captured(out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
-        Self { out, err, interactive: false, terminal: false, progress: false }
+        Self { out, err, interactive: false, terminal: false, width: None, progress: false, closed: false }
+    }
+
+    /// Captured streams that get what a terminal with lines of so many cells gets, without a user.
+    pub fn captured_terminal(width: usize, out: &'a mut dyn Write, err: &'a mut dyn Write) -> Self {
+        Self { terminal: true, width: Some(width), ..Self::captured(out, err) }
+    }
+
+    /// Cells of a line of the terminal; absent if standard output is a file or a pipe.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
     }
 
     /// True if standard output is a terminal.
@@ -38,9 +56,17 @@ impl<'a> Console<'a> {
     /// Writes data. A closed pipe (`windlass … | head`) is not an error.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
             result => result,
         }
+    }
+
+    /// True unless the reader of the output has gone, which a write notices.
+    pub(crate) fn has_reader(&self) -> bool {
+        !self.closed
     }
 
     /// Writes a line to standard error; a closed one is ignored.

@@ -2,13 +2,10 @@
 
 use crate::client::{Client, query};
 use crate::error::CliError;
+use crate::follow::{self, Since};
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use api::{Event, Severity};
-use jiff::Timestamp;
-use std::time::Duration;
 
-/// Interval between two requests when following.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of events that the array keeps.
 const ALL: u32 = 10_000;
 
@@ -26,7 +23,7 @@ pub enum Verb {
 #[derive(Clone, Debug, clap::Args)]
 pub struct List {
     /// Only events after the event with this number, or since this time: 90s, 30m, 2h, 7d
-    #[arg(long, value_name = "ID|TIME", value_parser = parse_since)]
+    #[arg(long, value_name = "ID|TIME", value_parser = follow::parse_since)]
     since: Option<Since>,
     /// Only events of this severity or a worse one
     #[arg(long, value_enum, value_name = "info|warning|critical", hide_possible_values = true)]
@@ -55,32 +52,6 @@ pub enum Least {
     Warning,
     /// Events that need attention now
     Critical,
-}
-
-/// Start of a list of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
-    /// After the event with this number.
-    Id(u64),
-    /// Since this many seconds ago.
-    Seconds(i64),
-}
-
-fn parse_since(text: &str) -> Result<Since, String> {
-    let wrong = || format!("{text:?} is neither the id of an event nor a time such as 90s, 30m, 2h, 7d");
-    if let Ok(id) = text.parse() {
-        return Ok(Since::Id(id));
-    }
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u32 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| wrong())?;
-    Ok(Since::Seconds(i64::from(number) * seconds))
 }
 
 impl Resource for Event {
@@ -128,12 +99,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     };
     let mut last = newest.unwrap_or(first);
     output.more(&events, true)?;
-    loop {
-        tokio::time::sleep(LOOK_INTERVAL).await;
-        let events = query.fetch(client, Some(last), ALL).await?;
-        last = events.last().map_or(last, |event| event.id);
-        output.more(&events, false)?;
-    }
+    follow::until_interrupted(async {
+        while follow::goes_on(output).await {
+            let events = query.fetch(client, Some(last), ALL).await?;
+            last = events.last().map_or(last, |event| event.id);
+            output.more(&events, false)?;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// Limit that the array takes. Without a wanted event, the newest one tells where `--follow` begins.
@@ -164,13 +138,7 @@ impl<'a> Query<'a> {
                 Least::Critical => Severity::Critical,
             })
         });
-        let from = match list.since {
-            Some(Since::Seconds(seconds)) => {
-                let second = Timestamp::now().as_second().saturating_sub(seconds);
-                Timestamp::from_second(second).ok().map(|from| from.to_string())
-            }
-            None | Some(Since::Id(_)) => None,
-        };
+        let from = list.since.and_then(Since::time).map(|from| from.to_string());
         Self { severity, code: list.code.as_deref(), subject: list.subject.as_deref(), from }
     }
 
@@ -185,20 +153,5 @@ impl<'a> Query<'a> {
             ("limit", Some(&limit)),
         ]);
         client.list::<Event>(&format!("/api/v1/events{query}")).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Since, parse_since};
-
-    #[test]
-    fn a_list_begins_at_an_event_or_a_time() {
-        assert_eq!(parse_since("1041"), Ok(Since::Id(1041)));
-        assert_eq!(parse_since("2h"), Ok(Since::Seconds(7200)));
-        assert_eq!(parse_since("7d"), Ok(Since::Seconds(604_800)));
-        for text in ["", "h", "2w", "-1h", "2hh", "yesterday"] {
-            assert!(parse_since(text).is_err(), "{text}");
-        }
     }
 }

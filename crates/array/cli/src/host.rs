@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::secret::SecretSource;
 use crate::selection::Selection;
 use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
@@ -119,7 +119,7 @@ impl Resource for Host {
     const WHEN_EMPTY: &'static str = "no hosts yet; make one:  windlass host create NAME --iqn IQN";
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |host| host.name.as_str().into()),
-        column("iqns", |host| host.iqns.join(" ").into()),
+        minor("iqns", |host| (!host.iqns.is_empty()).then(|| host.iqns.join(" ")).into()),
         column("chap", |host| chap(host).into()),
         column("sessions", |host| Value::Number(host.sessions)),
         column("luns", |host| luns(host).into()),

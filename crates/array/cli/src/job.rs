@@ -2,7 +2,7 @@
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use crate::percent;
 use crate::selection::Selection;
 use api::{CheckReport, Job, JobSet, JobStart, JobState, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace};
@@ -90,8 +90,8 @@ impl Resource for Job {
         column("subject", |job| job.subject.as_str().into()),
         column("state", |job| state(job.state).into()),
         column("done", |job| format!("{}%", percent(job)).into()),
-        column("rate", |job| rate(job).into()),
-        column("eta", |job| job.eta_seconds.map(|eta| remaining(Duration::from_secs(eta))).into()),
+        minor("rate", |job| rate(job).into()),
+        minor("eta", |job| job.eta_seconds.map(|eta| remaining(Duration::from_secs(eta))).into()),
         column("result", |job| result(job).into()),
         wide("share", |job| format!("{}%", job.share_percent).into()),
         wide("started", |job| format!("{:.0}", job.started).into()),

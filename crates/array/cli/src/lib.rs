@@ -22,6 +22,7 @@ mod event;
 mod explain;
 mod export;
 mod file;
+mod follow;
 mod forecast;
 mod host;
 mod host_group;

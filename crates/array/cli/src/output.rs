@@ -111,6 +111,8 @@ pub(crate) struct Column<T> {
     pub(crate) name: &'static str,
     /// Shown with `-o wide` only (and in CSV, and by `show`).
     pub(crate) wide: bool,
+    /// Left out first when the table is wider than the terminal.
+    pub(crate) minor: bool,
     /// Returns the value of the column.
     pub(crate) value: fn(&T) -> Value,
 }
@@ -127,23 +129,30 @@ pub(crate) trait Resource: Serialize + Sized + 'static {
 
 /// Returns a column that every format shows.
 pub(crate) const fn column<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
-    Column { name, wide: false, value }
+    Column { name, wide: false, minor: false, value }
+}
+
+/// Returns a column that every format shows, but a table only where the terminal has room for it.
+pub(crate) const fn minor<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
+    Column { name, wide: false, minor: true, value }
 }
 
 /// Returns a column that only `-o wide` shows.
 pub(crate) const fn wide<T>(name: &'static str, value: fn(&T) -> Value) -> Column<T> {
-    Column { name, wide: true, value }
+    Column { name, wide: true, minor: true, value }
 }
 
 /// Output of a command.
 pub(crate) struct Output<'a, 'c> {
     globals: &'a Globals,
     console: &'a mut Console<'c>,
+    /// Columns that the first part of a growing list had no room for.
+    left_out: Vec<&'static str>,
 }
 
 impl<'a, 'c> Output<'a, 'c> {
     pub(crate) fn new(globals: &'a Globals, console: &'a mut Console<'c>) -> Self {
-        Self { globals, console }
+        Self { globals, console, left_out: Vec::new() }
     }
 
     /// Shows a list, one row each.
@@ -158,15 +167,19 @@ impl<'a, 'c> Output<'a, 'c> {
         shown: impl Fn(&Column<T>) -> bool,
     ) -> Result<(), CliError> {
         let columns = self.columns::<T>(shown)?;
+        let mut note = None;
         let text = match self.globals.output {
             Format::Json | Format::Yaml => written(self.globals.output, &items)?,
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, !self.globals.no_headers),
             Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
-                rows(&columns, items, !self.globals.no_headers, self.globals.bytes)
+                let (text, left) = self.table(&columns, items, !self.globals.no_headers);
+                note = self.note(&columns, &left);
+                text
             }
         };
         self.console.data(&text)?;
+        note.iter().for_each(|note| self.report(note));
         if items.is_empty() && !T::WHEN_EMPTY.is_empty() && self.is_for_people() {
             self.report(T::WHEN_EMPTY);
         }
@@ -176,8 +189,9 @@ impl<'a, 'c> Output<'a, 'c> {
     /// Shows a further part of a list that grows, with a heading before the `first` one. JSON is
     /// one object per line, YAML one document each.
     pub(crate) fn more<T: Resource>(&mut self, items: &[T], first: bool) -> Result<(), CliError> {
-        let columns = self.columns::<T>(|column| !column.wide)?;
+        let mut columns = self.columns::<T>(|column| !column.wide)?;
         let headings = first && !self.globals.no_headers;
+        let mut note = None;
         let text = match self.globals.output {
             Format::Json => {
                 let line = |item: &T| serde_json::to_string(item).map(|text| text + "\n");
@@ -191,10 +205,50 @@ impl<'a, 'c> Output<'a, 'c> {
             Format::Name => names(items),
             Format::Csv => csv(&columns, items, headings),
             Format::Table | Format::Wide | Format::Esxcli | Format::Sh => {
-                rows(&columns, items, headings, self.globals.bytes)
+                if !first {
+                    // The heading was without them.
+                    columns.retain(|column| !self.left_out.contains(&column.name));
+                }
+                let (text, left) = self.table(&columns, items, headings);
+                if first {
+                    note = self.note(&columns, &left);
+                    self.left_out = left.iter().filter_map(|at| columns.get(*at)).map(|column| column.name).collect();
+                }
+                text
             }
         };
-        Ok(self.console.data(&text)?)
+        self.console.data(&text)?;
+        note.iter().for_each(|note| self.report(note));
+        Ok(())
+    }
+
+    /// An aligned table, fitted to the terminal, and the columns for which it has no room. Nothing is left out of a pipe,
+    /// of `-o wide`, or of the columns that the user chose.
+    fn table<T>(&self, columns: &[&Column<T>], items: &[T], headings: bool) -> (String, Vec<usize>) {
+        let (aligns, rows) = cells(columns, items, headings, self.globals.bytes);
+        let (lines, left) = match self.console.width() {
+            None => (columns::lines(&aligns, &rows), Vec::new()),
+            Some(width) if self.globals.output == Format::Wide || !self.globals.columns.is_empty() => {
+                (columns::stacked(width, &aligns, &rows), Vec::new())
+            }
+            Some(width) => {
+                let minor: Vec<bool> = columns.iter().map(|column| column.minor).collect();
+                columns::fitted(width, &aligns, &minor, &rows)
+            }
+        };
+        (whole_lines(lines), left)
+    }
+
+    /// Sentence about columns that are left out, if there are any.
+    fn note<T>(&self, columns: &[&Column<T>], left: &[usize]) -> Option<String> {
+        let names: Vec<String> =
+            left.iter().filter_map(|at| columns.get(*at)).map(|column| heading(column.name)).collect();
+        (!names.is_empty()).then(|| format!("note: no room for {}; -o wide shows every column", names.join(", ")))
+    }
+
+    /// True unless the reader of the output has gone: `windlass … | head`.
+    pub(crate) fn has_reader(&self) -> bool {
+        self.console.has_reader()
     }
 
     /// Shows progress on a terminal.
@@ -375,8 +429,8 @@ fn csv_field(field: &str) -> String {
     }
 }
 
-/// Formats an aligned table without borders; columns of numbers are right-aligned.
-fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> String {
+/// Cells of a table without borders, with its headings; columns of numbers are right-aligned.
+fn cells<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> (Vec<Align>, Vec<Vec<String>>) {
     let mut aligns = vec![Align::Left; columns.len()];
     let mut rows = Vec::with_capacity(items.len() + 1);
     if headings {
@@ -389,7 +443,7 @@ fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> 
         }
         rows.push(values.iter().map(|value| value.shown(bytes)).collect());
     }
-    whole_lines(columns::lines(&aligns, &rows))
+    (aligns, rows)
 }
 
 /// Formats one line per column of one item.
@@ -412,7 +466,7 @@ fn whole_lines(lines: Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Column, Resource, Value, column, csv, lines, rows, wide};
+    use super::{Column, Resource, Value, cells, column, csv, lines, whole_lines, wide};
     use serde::Serialize;
 
     #[derive(Serialize)]
@@ -437,6 +491,11 @@ mod tests {
 
     fn all() -> Vec<&'static Column<Disk>> {
         Disk::COLUMNS.iter().collect()
+    }
+
+    fn rows(columns: &[&Column<Disk>], disks: &[Disk], headings: bool, bytes: bool) -> String {
+        let (aligns, rows) = cells(columns, disks, headings, bytes);
+        whole_lines(text::columns::lines(&aligns, &rows))
     }
 
     #[test]

@@ -126,9 +126,9 @@ impl Resource for Pool {
         wide("keeps", |pool| trash_age(pool).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
-        column("commit", |pool| format!("{}%", pool.commitment_percent).into()),
+        column("commit", |pool| percent::shown(pool.commitment_percent).into()),
         wide("limit", |pool| {
-            pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%")).into()
+            pool.commitment_limit_percent.map_or("off".to_owned(), |limit| percent::shown(limit.into())).into()
         }),
         wide("mapped", |pool| Value::Bytes(pool.mapped_bytes)),
         wide("volumes", |pool| Value::Number(pool.volumes)),
@@ -206,6 +206,20 @@ pub(crate) const fn state(state: PoolState) -> &'static str {
     }
 }
 
+/// Line with what the used space consists of; none until everything is counted.
+fn sum(pool: &Pool, size: impl Fn(u64) -> String) -> Option<String> {
+    let parts = [
+        ("metadata", pool.metadata_bytes),
+        ("unique", pool.unique_bytes?),
+        ("snaps", pool.snapshot_bytes?),
+        ("tokens", pool.token_bytes?),
+        ("trash", pool.trash_bytes?),
+        ("shared", pool.shared_bytes?),
+    ];
+    let parts = parts.map(|(name, bytes)| format!("{name} {}", size(bytes))).join(" + ");
+    Some(format!("used: {} = {parts}\n", size(pool.used_bytes)))
+}
+
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List => output.list(&client.list::<Pool>("/api/v1/pools").await?),
@@ -216,6 +230,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             };
             output.show(&pool)?;
             if matches!(output.format(), Format::Table | Format::Wide) {
+                if let Some(sum) = sum(&pool, |bytes| output.size(bytes)) {
+                    output.text(&sum)?;
+                }
                 match forecast::of(&pool.name, client).await {
                     Ok(words) => output.text(&format!("forecast: {words}\n"))?,
                     Err(error) => output.warn(&format!("no forecast: {error}")),

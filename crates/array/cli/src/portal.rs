@@ -3,7 +3,7 @@
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use api::{AccessState, PortGroup, PortGroupSet, Portal, PortalSet};
 
 /// Verbs of `windlass portal`.
@@ -125,10 +125,10 @@ impl Resource for Portal {
     const COLUMNS: &'static [Column<Self>] = &[
         column("id", |portal| Value::Number(u64::from(portal.id))),
         column("listen", |portal| portal.listen.as_str().into()),
-        column("advertised", |portal| portal.advertised.as_str().into()),
+        minor("advertised", |portal| portal.advertised.as_str().into()),
         column("group", |portal| Value::Number(u64::from(portal.group))),
         column("state", |portal| word(portal.state).into()),
-        column("redirect", |portal| portal.redirect.clone().into()),
+        minor("redirect", |portal| portal.redirect.clone().into()),
         wide("target", |portal| portal.target.as_str().into()),
     ];
 

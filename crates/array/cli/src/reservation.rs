@@ -3,7 +3,7 @@
 
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use api::{Registration, Reservations};
 
 /// Verbs of `windlass reservation`.
@@ -30,10 +30,10 @@ impl Resource for Registration {
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |row| row.volume.as_str().into()),
         column("initiator", |row| row.initiator.as_str().into()),
-        column("isid", |row| row.isid.as_str().into()),
+        minor("isid", |row| row.isid.as_str().into()),
         column("host", |row| row.host.clone().into()),
-        column("portal", |row| Value::Number(u64::from(row.portal_id))),
-        column("group", |row| row.group.map_or(Value::None, |group| Value::Number(u64::from(group)))),
+        minor("portal", |row| Value::Number(u64::from(row.portal_id))),
+        minor("group", |row| row.group.map_or(Value::None, |group| Value::Number(u64::from(group)))),
         column("key", |row| row.key.clone().into()),
         column("type", |row| row.reservation_type.map(|kind| kind.word()).into()),
     ];

@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
 use api::{Keep, PreviewedSnapshot, Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet, When};
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ impl Resource for Schedule {
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |schedule| schedule.name.as_str().into()),
         column("when", |schedule| when(schedule.when).into()),
-        column("zone", |schedule| schedule.zone.as_str().into()),
+        minor("zone", |schedule| schedule.zone.as_str().into()),
         column("members", |schedule| Value::Number(schedule.members)),
         column("keep", |schedule| keep(schedule).into()),
         column("next", |schedule| schedule.next.map_or("paused".to_owned(), |next| format!("{next:.0}")).into()),

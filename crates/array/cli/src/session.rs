@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
 use api::{Login, LoginOutcome, Session};
 
@@ -36,8 +36,8 @@ impl Resource for Session {
         column("id", |session| Value::Number(session.id)),
         column("host", |session| session.host.clone().into()),
         column("initiator", |session| session.initiator.as_str().into()),
-        column("from", |session| session.peer_address.as_str().into()),
-        column("portal", |session| session.portal.as_str().into()),
+        minor("from", |session| session.peer_address.as_str().into()),
+        minor("portal", |session| session.portal.as_str().into()),
         column("commands", |session| Value::Number(session.commands)),
         column("read", |session| Value::Bytes(session.read_bytes)),
         column("written", |session| Value::Bytes(session.written_bytes)),
@@ -56,9 +56,9 @@ impl Resource for Login {
         column("time", |login| format!("{:.0}", login.time).into()),
         column("count", |login| Value::Number(login.count)),
         column("initiator", |login| login.initiator.as_str().into()),
-        column("from", |login| login.from.to_string().into()),
+        minor("from", |login| login.from.to_string().into()),
         column("host", |login| login.host.clone().into()),
-        column("for", |login| if login.discovery { "discovery" } else { "login" }.into()),
+        minor("for", |login| if login.discovery { "discovery" } else { "login" }.into()),
         column("outcome", |login| outcome(login.outcome).into()),
         column("detail", |login| login.detail.as_str().into()),
         wide("portal", |login| login.portal.to_string().into()),

@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
 use crate::trash;
 use api::size::SizeError;
@@ -165,7 +165,7 @@ impl Resource for Share {
         column("used", |share| Value::Bytes(share.mapped_bytes)),
         column("unique", |share| share.unique_bytes.map(Value::Bytes).into()),
         column("snaps", |share| share.snapshot_bytes.map(Value::Bytes).into()),
-        column("protocols", |share| protocols(share).into()),
+        minor("protocols", |share| protocols(share).into()),
         column("hosts", |share| hosts(share).into()),
         wide("mount", |share| mount(share).into()),
         wide("pool", |share| share.pool.as_str().into()),

@@ -172,10 +172,10 @@ pub struct Set {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
     label: Vec<(String, Option<String>)>,
     /// Raise an event when this percentage of the size is mapped
-    #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
+    #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_or_off)]
     warn: Option<u8>,
     /// Raise a critical event when this percentage of the size is mapped; above --warn
-    #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
+    #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_or_off)]
     critical: Option<u8>,
 }
 
@@ -285,13 +285,11 @@ fn reserve(volume: &Volume) -> String {
     }
 }
 
-/// Percentage of the size that is not mapped.
-fn thin(volume: &Volume) -> String {
+/// Percentage of the size that takes no space. A thick volume takes its whole size, mapped or promised.
+fn thin(volume: &Volume) -> Option<String> {
     let unmapped = u128::from(volume.size_bytes.saturating_sub(volume.mapped_bytes));
-    match (unmapped * 100).checked_div(u128::from(volume.size_bytes)) {
-        Some(percent) => format!("{percent}%"),
-        None => "–".to_owned(),
-    }
+    let percent = (unmapped * 100).checked_div(u128::from(volume.size_bytes))?;
+    (volume.reserve == Reserve::Thin).then(|| format!("{percent}%"))
 }
 
 /// `HOST:LUN` of every grant.
@@ -493,19 +491,17 @@ fn summary(volumes: &[Volume], pools: &[Pool]) -> String {
     let (size, used, provisioned) =
         (sum(|pool| pool.size_bytes), sum(|pool| pool.used_bytes), sum(|pool| pool.provisioned_bytes));
     let hundredths = |part: u64| (u128::from(part) * 100).checked_div(u128::from(size)).unwrap_or(0);
-    let over_commit = hundredths(provisioned);
     let shared: Option<u64> = pools.iter().map(|pool| pool.shared_bytes).sum();
     let shared = shared.map(|shared| format!("; {} of it shared", api::size::format(shared))).unwrap_or_default();
     format!(
-        "{} volume{} · provisioned {} · pool used {} of {} ({}%{shared}) · over-commit {}.{:02}",
+        "{} volume{} · provisioned {} · pool used {} of {} ({}%{shared}) · over-commit {}",
         volumes.len(),
         if volumes.len() == 1 { "" } else { "s" },
         api::size::format(provisioned),
         api::size::format(used),
         api::size::format(size),
         hundredths(used),
-        over_commit / 100,
-        over_commit % 100,
+        percent::shown(u64::try_from(hundredths(provisioned)).unwrap_or(u64::MAX)),
     )
 }
 

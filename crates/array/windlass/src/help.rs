@@ -8,6 +8,11 @@ use std::process::ExitCode;
 /// Last line of the help of each command.
 const MORE: &str = "Options of all commands:  windlass help options";
 
+/// What a terminal makes of tables, below the options.
+const TABLES: &str = "Tables on a terminal: a long text in the last column is wrapped. If columns still do not fit, -o table leaves \
+some of them out and names them; -o wide and --columns show the rest of each row in further lines. In a file or pipe, \
+each row is one line and nothing is left out.";
+
 /// Hides the options that all commands have.
 pub(crate) fn short(mut command: Command) -> Command {
     // From then on each command has them.
@@ -31,8 +36,9 @@ pub(crate) fn run(command: Command, words: &[String]) -> ExitCode {
             .mut_args(|arg| if arg.is_global_set() { arg } else { arg.hide(true) })
             .disable_version_flag(true)
             .help_template(
-                "Options of all commands. Each stands before or after the words of a command.\n\n{options}\n",
-            );
+                "Options of all commands. Each stands before or after the words of a command.\n\n{options}\n\n{after-help}",
+            )
+            .after_help(TABLES);
         return print(&{ options }.render_help().to_string());
     }
     let mut shown = short(command);

@@ -102,6 +102,12 @@ impl Array {
         run(&[&["--server", &server], words].concat())
     }
 
+    /// Runs a command whose output is a terminal with lines of so many cells.
+    fn on_terminal(&self, width: usize, words: &[&str]) -> Ran {
+        let server = format!("unix:{}", self.directory.path().join("windlass.sock").display());
+        run_on(&[&["--server", &server], words].concat(), Some(width))
+    }
+
     /// Runs a command that must succeed, and returns its output.
     fn ok(&self, words: &[&str]) -> String {
         let ran = self.run(words);
@@ -111,12 +117,21 @@ impl Array {
 }
 
 fn run(words: &[&str]) -> Ran {
+    run_on(words, None)
+}
+
+/// Runs a command whose output is a terminal of that width, if there is one.
+fn run_on(words: &[&str], width: Option<usize>) -> Ran {
     let parsed = match Arguments::try_parse_from([&["windlass"], words].concat()) {
         Ok(parsed) => parsed,
         Err(error) => return Ran { status: 2, out: String::new(), err: error.to_string() },
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let status = cli::run(&parsed.globals, &parsed.noun, &mut Console::captured(&mut out, &mut err));
+    let mut console = match width {
+        Some(width) => Console::captured_terminal(width, &mut out, &mut err),
+        None => Console::captured(&mut out, &mut err),
+    };
+    let status = cli::run(&parsed.globals, &parsed.noun, &mut console);
     Ran { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 

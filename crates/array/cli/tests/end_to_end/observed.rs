@@ -32,6 +32,8 @@ fn what_the_array_tells() {
     for part in ["\"size_bytes\": 68719476736", "\"used_bytes\"", "\"free_bytes\"", "\"metadata_bytes\": 67108864"] {
         assert!(pool.contains(part), "{pool}");
     }
+    let sum = "used: 64 MiB = metadata 64 MiB + unique 0 B + snaps 0 B + tokens 0 B + trash 0 B + shared 0 B\n";
+    assert!(array.ok(&["pool", "show"]).contains(sum), "{}", array.ok(&["pool", "show"]));
     assert_eq!(
         array.ok(&["pool", "list"]),
         "NAME  STATE      SIZE    USED      FREE  SHARED  PROVISIONED  COMMIT\n\
@@ -46,4 +48,53 @@ fn what_the_array_tells() {
     let status = array.ok(&["status"]);
     assert!(status.starts_with("array    serving, with 1 warning · "), "{status}");
     assert!(status.contains("pool     p0 low-space · "), "{status}");
+}
+
+/// Regression: a list with `-o wide` had lines of 320 characters, fitted to nothing.
+#[test]
+fn tables_fit_the_terminal_and_pipes_get_everything() {
+    let array = Array::start();
+    for name in ["v1", "a-volume-with-a-rather-long-name-of-44-letters"] {
+        array.ok(&["volume", "create", name, "--size", "64G"]);
+        array.ok(&["access", "grant", name, "--any"]);
+    }
+    let second = "iqn.1998-01.com.vmware:esx01-with-another-name";
+    array.ok(&["host", "create", "esx01", "--iqn", ESX01, "--iqn", second]);
+    let words = |text: &str| {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    for command in [
+        &["volume", "list"][..],
+        &["host", "list"],
+        &["session", "list"],
+        &["access", "list"],
+        &["offload", "stats"],
+        &["offload", "log"],
+        &["event", "list"],
+        &["pool", "list"],
+        &["job", "list"],
+    ] {
+        let wide = [command, &["-o", "wide"]].concat();
+        let piped = array.ok(&wide);
+        let rows = array.ok(command).lines().count();
+        for width in [80, 120, 160] {
+            let fits = |text: &str| text.lines().all(|line| line.chars().count() <= width);
+            let stacked = array.on_terminal(width, &wide);
+            assert!(fits(&stacked.out), "{width} {wide:?}\n{}", stacked.out);
+            // No word is lost, although it stands elsewhere.
+            assert_eq!(words(&stacked.out), words(&piped), "{width} {wide:?}");
+            let table = array.on_terminal(width, command);
+            assert!(fits(&table.out), "{width} {command:?}\n{}", table.out);
+            assert!(table.out.lines().count() >= rows, "{width} {command:?}\n{}", table.out);
+        }
+    }
+    // What has no room is named, on standard error.
+    let stats = array.on_terminal(60, &["offload", "stats"]);
+    assert!(stats.err.contains("note: no room for "), "{stats:?}");
+    let shown: Vec<&str> = stats.out.lines().next().unwrap().split("  ").map(str::trim).collect();
+    let mut left = stats.err.split("no room for ").nth(1).unwrap().split(';').next().unwrap().split(", ");
+    assert!(left.all(|name| !shown.contains(&name)), "{stats:?}");
+    assert_eq!(array.on_terminal(60, &["offload", "stats", "--quiet"]).err, "");
 }
