@@ -244,14 +244,31 @@ pub struct OffloadFilter {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RefusalQuery {
+    /// Number of an entry: the list then has the oldest entries after it. Without it, the list has the newest entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
     /// Only commands to this volume or share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
+    /// Only commands of this host, by name or id, or of this initiator (of a client of NFS, its address).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Only commands of this primitive, named as in the statistics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primitive: Option<String>,
     /// Only commands with this outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub ending: Option<OffloadEnding>,
-    /// Maximum number of entries, the newest; default: 100. The array keeps 1 024.
+    /// Only commands at this time or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub from: Option<Timestamp>,
+    /// Only commands before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+    /// Maximum number of entries; default: 100. The array keeps 1 024.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

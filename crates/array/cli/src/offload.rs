@@ -1,11 +1,12 @@
 //! `windlass offload`: statistics of each primitive, and the log of refused commands.
 
+mod log;
 mod vnx;
 
 use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use api::{ContentKind, OffloadEnding, OffloadRefusal, OffloadStatistics, OffloadSum, OffloadTotals};
+use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
+use api::{ContentKind, OffloadStatistics, OffloadSum, OffloadTotals};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -38,18 +39,9 @@ pub enum Verb {
     /// Show commands that were refused, failed, or succeeded without the benefit of the offload,
     /// with the reasons; oldest first
     #[command(
-        after_help = "Examples:\n  windlass offload log\n  windlass offload log --ending refused\n  windlass offload log win-dc1 --limit 20\n\nEndings: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
+        after_help = "Examples:\n  windlass offload log\n  windlass offload log --outcome refused --primitive unmap --since 2h\n  windlass offload log --host esx01 --volume win-dc1 --limit 20\n  windlass offload log --follow\n\nOutcomes: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
     )]
-    Log {
-        /// Only this volume or share
-        volume: Option<String>,
-        /// Only commands with this outcome
-        #[arg(long, value_enum)]
-        ending: Option<Ending>,
-        /// Maximum number of entries, the newest
-        #[arg(long, value_name = "N", default_value_t = 100)]
-        limit: u32,
-    },
+    Log(log::Log),
 }
 
 /// Division of the statistics.
@@ -66,35 +58,6 @@ pub enum Layout {
     Vnx,
 }
 
-/// Outcome of a command in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Ending {
-    /// Refused
-    Refused,
-    /// Failed inside the array
-    Failed,
-    /// Succeeded without the benefit of the offload
-    Ineffective,
-}
-
-impl Ending {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Ineffective => "ineffective",
-        }
-    }
-
-    const fn of(ending: OffloadEnding) -> Self {
-        match ending {
-            OffloadEnding::Refused => Self::Refused,
-            OffloadEnding::Failed => Self::Failed,
-            OffloadEnding::Ineffective => Self::Ineffective,
-        }
-    }
-}
-
 /// Name of a volume or share, with a mark if it was deleted.
 fn volume(name: &str, deleted: bool) -> Value {
     if deleted { format!("{name} (deleted)").into() } else { name.into() }
@@ -107,16 +70,16 @@ impl Resource for OffloadStatistics {
         wide("kind", |row| kind(row.kind).into()),
         column("primitive", |row| row.primitive.to_uppercase().into()),
         column("commands", |row| Value::Number(row.commands)),
-        column("ok", |row| Value::Number(row.ok)),
+        minor("ok", |row| Value::Number(row.ok)),
         column("refused", |row| Value::Number(row.refused)),
         wide("miscompares", |row| Value::Number(row.miscompares)),
         wide("errors", |row| Value::Number(row.errors)),
-        column("bytes", |row| Value::Bytes(row.bytes)),
+        minor("bytes", |row| Value::Bytes(row.bytes)),
         column("host-bytes-avoided", avoided),
         wide("ineffective", |row| Value::Number(row.ineffective.iter().map(|reason| reason.count).sum())),
         wide("cloned", |row| Value::Bytes(row.cloned_bytes)),
         wide("copied", |row| Value::Bytes(row.copied_bytes)),
-        column("avg", |row| Value::Microseconds(row.latency.average_us)),
+        minor("avg", |row| Value::Microseconds(row.latency.average_us)),
         wide("p50", |row| Value::Microseconds(row.latency.p50_us)),
         column("p99", |row| Value::Microseconds(row.latency.p99_us)),
         wide("max", |row| Value::Microseconds(row.latency.max_us)),
@@ -153,15 +116,15 @@ impl Resource for OfClient {
     const COLUMNS: &'static [Column<Self>] = &[
         column("share", |row| row.0.volume.as_str().into()),
         column("client", |row| row.0.client.as_deref().into()),
-        column("host", |row| row.0.host.as_deref().into()),
+        minor("host", |row| row.0.host.as_deref().into()),
         column("primitive", |row| row.0.primitive.to_uppercase().into()),
         column("calls", |row| Value::Number(row.0.commands)),
-        column("ok", |row| Value::Number(row.0.ok)),
+        minor("ok", |row| Value::Number(row.0.ok)),
         column("refused", |row| Value::Number(row.0.refused)),
         wide("errors", |row| Value::Number(row.0.errors)),
-        column("bytes", |row| Value::Bytes(row.0.bytes)),
+        minor("bytes", |row| Value::Bytes(row.0.bytes)),
         column("host-bytes-avoided", |row| avoided(&row.0)),
-        column("avg", |row| Value::Microseconds(row.0.latency.average_us)),
+        minor("avg", |row| Value::Microseconds(row.0.latency.average_us)),
         column("p99", |row| Value::Microseconds(row.0.latency.p99_us)),
         wide("max", |row| Value::Microseconds(row.0.latency.max_us)),
         column("top-refusal", |row| top_refusal(&row.0).into()),
@@ -176,42 +139,6 @@ impl Resource for OfClient {
 /// benefit are no refusals; they have columns of their own.
 fn top_refusal(row: &OffloadStatistics) -> Option<String> {
     row.refusals.first().map(|reason| format!("{} ({})", reason.reason_code, reason.count))
-}
-
-/// Name of the host, or the end of the name of an initiator that belongs to no host.
-fn who(refusal: &OffloadRefusal) -> String {
-    const SHOWN: usize = 24;
-    let initiator = &refusal.initiator;
-    match &refusal.host {
-        Some(host) => host.clone(),
-        None if initiator.chars().count() <= SHOWN => initiator.clone(),
-        None => {
-            let skipped = initiator.chars().count() - (SHOWN - 1);
-            "…".chars().chain(initiator.chars().skip(skipped)).collect()
-        }
-    }
-}
-
-impl Resource for OffloadRefusal {
-    const WHEN_EMPTY: &'static str = "no such command";
-    const COLUMNS: &'static [Column<Self>] = &[
-        wide("sequence", |refusal| Value::Number(refusal.sequence)),
-        column("time", |refusal| format!("{:.0}", refusal.time).into()),
-        column("volume", |refusal| volume(&refusal.volume, refusal.deleted)),
-        wide("kind", |refusal| kind(refusal.kind).into()),
-        column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
-        wide("command", |refusal| refusal.command.as_str().into()),
-        column("host", |refusal| who(refusal).into()),
-        wide("initiator", |refusal| refusal.initiator.as_str().into()),
-        column("ending", |refusal| Ending::of(refusal.ending).name().into()),
-        column("reason", |refusal| refusal.reason_code.as_str().into()),
-        wide("in-words", |refusal| refusal.reason.as_str().into()),
-        column("detail", |refusal| refusal.detail.as_str().into()),
-    ];
-
-    fn name(&self) -> String {
-        self.sequence.to_string()
-    }
 }
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
@@ -233,12 +160,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             Ok(())
         }
-        Verb::Log { volume, ending, limit } => {
-            let limit = limit.to_string();
-            let ending = ending.map(Ending::name);
-            let query = query(&[("volume", volume.as_deref()), ("ending", ending), ("limit", Some(&limit))]);
-            output.list(&client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await?)
-        }
+        Verb::Log(log) => log::run(log, client, output).await,
     }
 }
 

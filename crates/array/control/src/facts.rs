@@ -48,8 +48,8 @@ pub trait Facts {
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// What hosts did since the start, in all. Only the mirror knows it of deleted volumes and shares.
     fn totals(&self) -> Totals;
-    /// Refused commands in memory, oldest first.
-    fn refusals(&self) -> Vec<LogEntry>;
+    /// Refused commands in memory with a sequence number of at least `since`, oldest first.
+    fn refusals(&self, since: u64) -> Vec<LogEntry>;
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> &[SessionInfo];
     /// Last login attempts, oldest first.

@@ -5,10 +5,12 @@ use crate::condition::Noun;
 use crate::directory::Directory;
 use crate::error::ControlError;
 use crate::facts::Facts;
+use crate::hosts::record::HostRecord;
 use crate::live::{ClientOffloadRow, OffloadRow};
 use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::shares::ShareRecord;
+use jiff::Timestamp;
 use pool::ObjectId;
 use std::net::IpAddr;
 use unit::{Ending, LogEntry, OffloadClient, Primitive};
@@ -26,14 +28,31 @@ pub struct OffloadStatistics {
 
 /// Lists commands that were refused, failed, or succeeded without the benefit; oldest first. There
 /// are never more than the log holds (`MAX_REFUSALS` of the mirror), so that the list has no parts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct OffloadLog {
+    /// Sequence number of an entry: the list then has the oldest entries after it, else the newest.
+    pub since: Option<u64>,
+    /// Entries wanted.
+    pub filter: OffloadLogFilter,
+    /// Largest number of entries.
+    pub limit: usize,
+}
+
+/// Entries of the log that are wanted; an absent field wants all.
+#[derive(Clone, Debug, Default)]
+pub struct OffloadLogFilter {
     /// Only commands on this volume or share, as in [`OffloadStatistics`].
     pub volume: Option<String>,
+    /// Only commands of this host, by name or id, or of this initiator: IQN, or address of a client of NFS.
+    pub host: Option<String>,
+    /// Only commands of this primitive.
+    pub primitive: Option<Primitive>,
     /// Only commands with this outcome.
     pub ending: Option<Ending>,
-    /// Largest number of entries; the newest are returned.
-    pub limit: usize,
+    /// Only commands at this time or later.
+    pub from: Option<Timestamp>,
+    /// Only commands before this time.
+    pub until: Option<Timestamp>,
 }
 
 /// Offload row with the name of its volume or share.
@@ -130,21 +149,65 @@ impl Read for OffloadLog {
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<RefusalView>, ControlError> {
         let directory = facts.directory();
-        let mut entries = facts.refusals();
-        let named = self.volume.as_deref().map(|name| (name, None));
-        keep_wanted(directory, &mut entries, named, |entry| (object(entry), &entry.volume_name))?;
-        entries.retain(|entry| self.ending.is_none_or(|ending| entry.ending == ending));
-        let skipped = entries.len().saturating_sub(self.limit);
+        let mut entries = facts.refusals(self.since.map_or(0, |since| since.saturating_add(1)));
+        self.filter.keep(directory, &mut entries, self.since.is_some())?;
+        let skipped = if self.since.is_some() { 0 } else { entries.len().saturating_sub(self.limit) };
         let view = |entry: LogEntry| {
             let (name, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
             let volume = entry.snapshot.as_ref().map_or(name.clone(), |snapshot| format!("{name}@{snapshot}"));
-            let address: Option<IpAddr> = entry.initiator.parse().ok();
-            let host =
-                address.map_or_else(|| directory.host_of(&entry.initiator), |address| directory.host_at(address));
-            let host = host.map(|host| host.name.clone());
+            let host = host_of_entry(directory, &entry).map(|host| host.name.clone());
             RefusalView { volume, deleted, host, entry }
         };
-        Ok(entries.into_iter().skip(skipped).map(view).collect())
+        Ok(entries.into_iter().skip(skipped).take(self.limit).map(view).collect())
+    }
+}
+
+impl OffloadLogFilter {
+    /// Entries of a volume or share.
+    pub fn of(volume: &str) -> Self {
+        Self { volume: Some(volume.to_owned()), ..Self::default() }
+    }
+
+    /// Retains the entries that are wanted.
+    ///
+    /// Errors: `NotFound` for a volume or host that does not exist and has no entry; in a `part` of the log, which need
+    /// not have one, for none.
+    fn keep(&self, directory: &Directory, entries: &mut Vec<LogEntry>, part: bool) -> Result<(), ControlError> {
+        let known = |result: Result<(), ControlError>| if part { Ok(()) } else { result };
+        let named = self.volume.as_deref().map(|name| (name, None));
+        known(keep_wanted(directory, entries, named, |entry| (object(entry), &entry.volume_name)))?;
+        known(self.keep_host(directory, entries))?;
+        let milliseconds = |time: Option<Timestamp>| time.map(|time| u64::try_from(time.as_millisecond()).unwrap_or(0));
+        let (from, until) = (milliseconds(self.from), milliseconds(self.until));
+        entries.retain(|entry| {
+            self.primitive.is_none_or(|primitive| entry.primitive == primitive)
+                && self.ending.is_none_or(|ending| entry.ending == ending)
+                && from.is_none_or(|from| entry.unix_ms >= from)
+                && until.is_none_or(|until| entry.unix_ms < until)
+        });
+        Ok(())
+    }
+
+    fn keep_host(&self, directory: &Directory, entries: &mut Vec<LogEntry>) -> Result<(), ControlError> {
+        let Some(name) = self.host.as_deref() else { return Ok(()) };
+        match directory.host(name) {
+            Ok(host) => entries.retain(|entry| host_of_entry(directory, entry).is_some_and(|of| of.id == host.id)),
+            Err(unknown) => {
+                entries.retain(|entry| entry.initiator.eq_ignore_ascii_case(name));
+                if entries.is_empty() {
+                    return Err(unknown);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Host of the initiator, or of the client of NFS with that address.
+fn host_of_entry<'a>(directory: &'a Directory, entry: &LogEntry) -> Option<&'a HostRecord> {
+    match entry.initiator.parse::<IpAddr>() {
+        Ok(address) => directory.host_at(address),
+        Err(_) => directory.host_of(&entry.initiator),
     }
 }
 

@@ -357,7 +357,8 @@ impl RefusalLog {
 
     /// Entries with a sequence number of at least `sequence`, oldest first.
     pub fn since(&self, sequence: u64) -> Vec<LogEntry> {
-        self.entries.iter().filter(|entry| entry.sequence >= sequence).cloned().collect()
+        let first = self.entries.partition_point(|entry| entry.sequence < sequence);
+        self.entries.range(first..).cloned().collect()
     }
 }
 
@@ -397,5 +398,6 @@ mod tests {
         }
         let kept: Vec<_> = log.since(0).into_iter().map(|entry| (entry.sequence, entry.detail)).collect();
         assert_eq!(kept, [(1, "b".to_owned()), (2, "c".to_owned())]);
+        assert_eq!((log.since(2).len(), log.since(3).len()), (1, 0));
     }
 }

@@ -50,6 +50,34 @@ fn what_the_array_tells() {
     assert!(status.contains("pool     p0 low-space · "), "{status}");
 }
 
+#[test]
+fn the_log_of_offloads_is_filtered() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "64G"]);
+    array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
+    let shown = |words: &[&str]| array.ok(&[&["offload", "log", "-o", "name"], words].concat());
+    for words in [
+        &["--host", "esx01", "--volume", "v1", "--primitive", "XCOPY", "--outcome", "refused"][..],
+        &["--host", ESX01],
+        &["--since", "40"],
+        &["v1"],
+    ] {
+        assert_eq!(shown(words), "41\n", "{words:?}");
+    }
+    for words in [&["--primitive", "unmap"][..], &["--outcome", "failed"], &["--since", "41"], &["--since", "1s"]] {
+        assert_eq!(shown(words), "", "{words:?}");
+    }
+    for (words, status) in [
+        (&["--host", "nobody"][..], 3),
+        (&["--primitive", "xcpoy"], 2),
+        (&["v1", "--volume", "v1"], 2),
+        (&["--since", "yesterday"], 2),
+    ] {
+        let ran = array.run(&[&["offload", "log"], words].concat());
+        assert_eq!(ran.status, status, "{words:?}: {ran:?}");
+    }
+}
+
 /// Regression: a list with `-o wide` had lines of 320 characters, fitted to nothing.
 #[test]
 fn tables_fit_the_terminal_and_pipes_get_everything() {

@@ -92,8 +92,8 @@ impl Facts for Now<'_> {
         totals
     }
 
-    fn refusals(&self) -> Vec<LogEntry> {
-        self.control.live().refusals(0)
+    fn refusals(&self, since: u64) -> Vec<LogEntry> {
+        self.control.live().refusals(since)
     }
 
     fn sessions(&self) -> &[SessionInfo] {

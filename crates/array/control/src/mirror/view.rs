@@ -232,8 +232,9 @@ impl Facts for View {
         totals
     }
 
-    fn refusals(&self) -> Vec<LogEntry> {
-        self.refusals.iter().cloned().collect()
+    fn refusals(&self, since: u64) -> Vec<LogEntry> {
+        let first = self.refusals.partition_point(|entry| entry.sequence < since);
+        self.refusals.range(first..).cloned().collect()
     }
 
     fn sessions(&self) -> &[SessionInfo] {

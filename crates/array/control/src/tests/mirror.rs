@@ -48,7 +48,7 @@ fn everything_is_the_same(array: &Array, mirror: &Mirror) {
     same(array, mirror, &ShareIo { share: "s1".to_owned() });
     same(array, mirror, &OffloadStatistics::default());
     same(array, mirror, &OffloadStatistics { by_client: true, ..OffloadStatistics::default() });
-    same(array, mirror, &OffloadLog { volume: None, ending: None, limit: 10 });
+    same(array, mirror, &OffloadLog { limit: 10, ..OffloadLog::default() });
     same(array, mirror, &JobList);
     same(array, mirror, &EventList { since: None, filter: EventFilter::default(), limit: 100 });
     same(array, mirror, &AlertList);

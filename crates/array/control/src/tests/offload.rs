@@ -1,5 +1,6 @@
 use super::{Array, ESX01};
 use crate::*;
+use jiff::Timestamp;
 use pool::ObjectId;
 
 pub(super) fn row(volume: ObjectId, name: &str, primitive: Primitive) -> OffloadRow {
@@ -56,13 +57,52 @@ fn the_log_keeps_the_newest_of_the_volume_asked_for() {
     array.create_host("esx01", ESX01);
     array.live.refusals.replace((0..10).map(|at| refusal(at, if at % 2 == 0 { one } else { two })).collect());
     let log = |volume: Option<&str>, ending, limit| {
-        let log = array.run(OffloadLog { volume: volume.map(str::to_owned), ending, limit }).unwrap();
+        let filter = OffloadLogFilter { volume: volume.map(str::to_owned), ending, ..OffloadLogFilter::default() };
+        let log = array.run(OffloadLog { since: None, filter, limit }).unwrap();
         log.iter().map(|view| view.entry.sequence).collect::<Vec<_>>()
     };
     assert_eq!(log(None, None, 3), [7, 8, 9]);
     assert_eq!(log(Some("v1"), None, 2), [6, 8]);
     assert_eq!(log(None, Some(Ending::Refused), 2), [6, 7]);
     assert_eq!(log(Some("v2"), Some(Ending::Failed), 9), [9]);
+}
+
+#[test]
+fn the_log_is_filtered_and_followed() {
+    let array = Array::new();
+    let volume = array.create("v1").object.id;
+    array.create_host("esx01", ESX01);
+    let stranger = "iqn.2026-01.org.example:stranger";
+    let entry = |sequence| {
+        let initiator = if sequence % 2 == 0 { ESX01 } else { stranger }.to_owned();
+        let primitive = if sequence < 5 { Primitive::Xcopy } else { Primitive::Unmap };
+        LogEntry { initiator, primitive, unix_ms: sequence * 1000, ..refusal(sequence, volume) }
+    };
+    array.live.refusals.replace((0..10).map(entry).collect());
+    let log = |since, filter, limit| {
+        let log = array.run(OffloadLog { since, filter, limit })?;
+        Ok::<_, ControlError>(log.iter().map(|view| view.entry.sequence).collect::<Vec<_>>())
+    };
+    let all = OffloadLogFilter::default;
+    let of_host = |host: &str| OffloadLogFilter { host: Some(host.to_owned()), ..all() };
+    // After an entry, the oldest; a reader that asks again with the last number loses none.
+    assert_eq!(log(Some(3), all(), 3).unwrap(), [4, 5, 6]);
+    assert_eq!(log(Some(6), all(), 9).unwrap(), [7, 8, 9]);
+    assert_eq!(log(Some(9), all(), 9).unwrap(), [0; 0]);
+    assert_eq!(log(Some(u64::MAX), all(), 9).unwrap(), [0; 0]);
+    for name in ["esx01", ESX01, &ESX01.to_uppercase()] {
+        assert_eq!(log(None, of_host(name), 2).unwrap(), [6, 8], "{name}");
+    }
+    assert_eq!(log(None, of_host(stranger), 2).unwrap(), [7, 9]);
+    assert_eq!(log(None, of_host("nobody"), 2).unwrap_err().code(), "not-found");
+    // A part of the log need not have an entry of a host that is gone.
+    assert_eq!(log(Some(9), of_host(stranger), 2).unwrap(), [0; 0]);
+    let unmap = OffloadLogFilter { primitive: Some(Primitive::Unmap), ..of_host("esx01") };
+    assert_eq!(log(None, unmap, 9).unwrap(), [6, 8]);
+    let time = |seconds| Some(Timestamp::from_second(seconds).unwrap());
+    let times = OffloadLogFilter { from: time(2), until: time(5), ..all() };
+    assert_eq!(log(None, times.clone(), 9).unwrap(), [2, 3, 4]);
+    assert_eq!(log(Some(2), OffloadLogFilter { volume: Some("v1".to_owned()), ..times }, 1).unwrap(), [3]);
 }
 
 /// Shares stand beside volumes; clients are named by the hosts with their addresses.
@@ -103,7 +143,7 @@ fn shares_have_rows_and_clients() {
     assert_eq!(wrong.unwrap_err().code(), "not-found");
     let entry = LogEntry { initiator: "192.0.2.7".to_owned(), ..refusal(0, share) };
     array.live.refusals.replace(vec![entry]);
-    let log = array.run(OffloadLog { volume: Some("s1".to_owned()), ending: None, limit: 9 }).unwrap();
+    let log = array.run(OffloadLog { since: None, filter: OffloadLogFilter::of("s1"), limit: 9 }).unwrap();
     assert_eq!((log[0].volume.as_str(), log[0].host.as_deref()), ("s1", Some("pve1")));
 }
 

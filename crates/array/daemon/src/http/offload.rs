@@ -11,6 +11,7 @@ use api::{
 };
 use axum::extract::State;
 use axum::{Extension, Json};
+use control::Primitive;
 use jiff::{SignedDuration, Timestamp};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -68,7 +69,8 @@ pub(super) async fn totals(
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with
-/// the reasons; oldest first.
+/// the reasons; oldest first. To follow the log, repeat the request with the largest `sequence` as `since`. The numbers
+/// begin again at every start of the array.
 #[utoipa::path(
     get,
     path = "/api/v1/offload/log",
@@ -82,6 +84,16 @@ pub(super) async fn log(
     Query(query): Query<RefusalQuery>,
 ) -> Result<Json<List<OffloadRefusal>>, Fault> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let ending = query.ending.map(convert::wanted_ending);
-    answer::list(&array, control::OffloadLog { volume: query.volume, ending, limit }, convert::refusal).await
+    let RefusalQuery { since, volume, host, primitive, ending, from, until, limit: _ } = query;
+    let primitive = primitive.as_deref().map(primitive_named).transpose()?;
+    let ending = ending.map(convert::wanted_ending);
+    let filter = control::OffloadLogFilter { volume, host, primitive, ending, from, until };
+    answer::list(&array, control::OffloadLog { since, filter, limit }, convert::refusal).await
+}
+
+fn primitive_named(name: &str) -> Result<Primitive, Fault> {
+    Primitive::ALL.into_iter().find(|primitive| primitive.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let known = Primitive::ALL.map(Primitive::name).join(", ");
+        Fault::malformed(format!("there is no primitive {name:?}; the primitives are {known}"))
+    })
 }

@@ -160,6 +160,10 @@ async fn every_resource_answers() {
         ("/api/v1/portals", 1),
         ("/api/v1/offload/stats", 0),
         ("/api/v1/offload/log?limit=5", 0),
+        (
+            "/api/v1/offload/log?since=3&host=esx01&volume=v1&primitive=XCOPY&ending=refused&from=2026-01-01T00:00:00Z",
+            0,
+        ),
         ("/api/v1/offload/stats?by=client", 0),
         ("/api/v1/volumes/v1/offload", 0),
     ] {
@@ -200,6 +204,9 @@ async fn bad_requests_are_refused_with_a_problem() {
         ),
         ("GET", "/api/v1/offload/log?limit=many", None, 400, "invalid-request"),
         ("GET", "/api/v1/offload/log?newest=1", None, 400, "invalid-request"),
+        ("GET", "/api/v1/offload/log?primitive=xcpoy", None, 400, "invalid-request"),
+        ("GET", "/api/v1/offload/log?from=yesterday", None, 400, "invalid-request"),
+        ("GET", "/api/v1/offload/log?host=nobody", None, 404, "not-found"),
         ("DELETE", "/api/v1/sessions/first", None, 400, "invalid-request"),
         ("DELETE", "/api/v1/sessions/7", None, 404, "not-found"),
         ("GET", "/api/v1/tapes", None, 404, "no-such-resource"),

@@ -265,7 +265,11 @@ fn operations_of_administration_are_counted_and_logged_as_those_of_clients() {
             (OffloadClient::Api, Primitive::Free, 1, 0, 4096),
         ];
         assert_eq!(seen, expected);
-        let log = array.handle.read(OffloadLog { volume: Some("vms".to_owned()), ending: None, limit: 9 });
+        let log = array.handle.read(OffloadLog {
+            filter: control::OffloadLogFilter::of("vms"),
+            limit: 9,
+            ..OffloadLog::default()
+        });
         let log = log.await.unwrap();
         let seen: Vec<_> = log.iter().map(|view| (&*view.entry.initiator, view.entry.command)).collect();
         assert_eq!(seen, [("api", "CLONE")]);

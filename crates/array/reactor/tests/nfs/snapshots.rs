@@ -158,7 +158,7 @@ fn operations_on_a_snapshot_are_counted_and_logged_as_those_of_its_share() {
         let snapshot = Share::find(&session, "vms@monday").await.unwrap();
         let file = open_to_read(&snapshot, "a").await.unwrap();
         assert_eq!(status(snapshot.deallocate(&file, 0, 10).await), Some(Status::ROFS));
-        let log = OffloadLog { volume: Some("vms".to_owned()), ending: None, limit: 9 };
+        let log = OffloadLog { filter: control::OffloadLogFilter::of("vms"), limit: 9, ..OffloadLog::default() };
         let logged = array.handle.read(log).await.unwrap();
         let seen: Vec<_> = logged.iter().map(|view| (&*view.volume, view.deleted, view.entry.reason)).collect();
         assert_eq!(seen, [("vms@monday", false, Reason::ReadOnly)]);
