@@ -37,9 +37,9 @@ const LEAST_WRAPPED: usize = 24;
 
 /// Lays rows out in at most `width` cells, if that can be.
 ///
-/// If the rows are too wide, columns of text are wrapped between words, the widest first. If that is not enough, columns
-/// are left out: first the minor ones, from the right, then the others, from the right, but never the first column.
-/// Returns the lines, and the columns that are left out, in order.
+/// If the rows are too wide, columns of text are wrapped between words, the widest first. If that is not enough,
+/// columns are left out: first the minor ones, from the right, then the others, from the right, but never the first
+/// column. Returns the lines, and the columns that are left out, in order.
 pub fn fitted(width: usize, aligns: &[Align], minor: &[bool], rows: &[Vec<String>]) -> (Vec<String>, Vec<usize>) {
     let all = widths(rows).len();
     let mut kept: Vec<usize> = (0..all).collect();
@@ -129,7 +129,8 @@ pub fn stacked(width: usize, aligns: &[Align], rows: &[Vec<String>]) -> Vec<Stri
     (0..rows.len()).flat_map(row).collect()
 }
 
-/// Breaks a text between words into lines of at most `width` cells. A word that is longer is broken where the line ends.
+/// Breaks a text between words into lines of at most `width` cells. A word that is longer is broken where the line
+/// ends.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;

@@ -222,8 +222,8 @@ impl<'a, 'c> Output<'a, 'c> {
         Ok(())
     }
 
-    /// An aligned table, fitted to the terminal, and the columns for which it has no room. Nothing is left out of a pipe,
-    /// of `-o wide`, or of the columns that the user chose.
+    /// An aligned table, fitted to the terminal, and the columns for which it has no room. A pipe, `-o wide` and the
+    /// columns that the user chose get everything.
     fn table<T>(&self, columns: &[&Column<T>], items: &[T], headings: bool) -> (String, Vec<usize>) {
         let (aligns, rows) = cells(columns, items, headings, self.globals.bytes);
         let (lines, left) = match self.console.width() {
