@@ -87,6 +87,7 @@ const LAYERS: &[Layer] = &[
                     "notification",
                     "pool",
                     "reactor",
+                    "text",
                     "unit",
                 ],
             ),

@@ -3,6 +3,7 @@
 import { For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import type { CheckState, Examined } from "../../api/schema";
+import { Lines } from "../../parts/copy";
 import { Empty, Shown } from "../../parts/state";
 import { count } from "../../parts/units";
 
@@ -47,6 +48,9 @@ function Found(props: { of: Examined[] }): JSX.Element {
           <>
             <p>{told(each)}</p>
             <p class="small">What mends it: {each.fix}</p>
+            <Show when={each.commands?.join("\n")}>
+              {(commands) => <Lines text={commands()} what={`the commands for ${each.check}`} />}
+            </Show>
           </>
         )}
       </For>

@@ -24,7 +24,10 @@ pub struct Examined {
     pub state: CheckState,
     /// What was found, in a sentence.
     pub finding: String,
-    /// What mends it; absent if nothing has to be mended.
+    /// What mends it, in words; absent if nothing has to be mended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// Commands for it, in order, with the names of this array. Words in capitals are to be replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }

@@ -1,7 +1,36 @@
-//! Commands that follow the array's advice. The array names the condition, its parameters and the
-//! action in terms of its resources; this file has the words of the command line for them.
+//! Commands that follow the array's advice. The array names the condition, its parameters and the action in terms of
+//! its resources. The commands are those of the explanation of the code (`windlass explain CODE`), with the names of
+//! this answer in place of the words in capitals.
 
 use api::{Alert, Problem};
+use explain::{Kind, Step, entry};
+use std::collections::BTreeMap;
+use text::terminal::word;
+
+/// Words in capitals that stand for an object or setting which a problem or alert can name. Others, such as FILE or
+/// SIZE, stand for what only the user knows.
+const NAMED: [&str; 16] = [
+    "CHANNEL",
+    "COMMITMENT",
+    "GROUP",
+    "HOST",
+    "ID",
+    "JOB",
+    "NAME",
+    "NOUN",
+    "POOL",
+    "SCHEDULE",
+    "SETTING",
+    "SHARE",
+    "SNAPSHOT",
+    "SOURCE",
+    "VALUE",
+    "VOLUME",
+];
+/// The same, if the subject of an alert can be one.
+const SUBJECTS: [&str; 5] = ["CHANNEL", "POOL", "SCHEDULE", "SHARE", "VOLUME"];
+/// Subject of alerts about the array as a whole.
+const ARRAY: &str = "array";
 
 /// Help for a problem: the array's sentence and the command for it.
 pub(crate) fn help(problem: &Problem) -> Option<String> {
@@ -11,99 +40,107 @@ pub(crate) fn help(problem: &Problem) -> Option<String> {
             Some("name the token's file:  --token-file STATE_DIR/admin.token  or WINDLASS_TOKEN_FILE".to_owned())
         }
         "lun-taken" => Some("leave --lun out to get the lowest free one".to_owned()),
-        _ => problem.help.as_ref().map(|help| help.clone() + &command(problem).unwrap_or_default()),
+        _ => {
+            let command = command(problem).map(|command| format!(":  {command}"));
+            problem.help.as_ref().map(|help| help.clone() + &command.unwrap_or_default())
+        }
     }
 }
 
-/// Help for an alert: the array's sentence and the command for it.
+/// Help for an alert: the array's sentence and the commands for it.
 pub(crate) fn alert_help(alert: &Alert) -> String {
-    let subject = &alert.subject;
-    let command = match alert.code.as_str() {
-        "bad-blocks" => format!(":  windlass event list --code bad-block, windlass pool scrub {subject}"),
-        "metadata-damaged" => {
-            format!(":  windlass pool scrub {subject}, windlass pool check FILE, windlass pool repair FILE --dry-run")
-        }
-        "check-findings" => format!(":  windlass pool show {subject}, windlass pool check FILE"),
-        "pool-threshold" | "pool-full" => format!(":  windlass pool grow {subject} --size SIZE"),
-        "schedule-failed" => format!(":  windlass schedule run {subject}"),
-        "share-threshold" => format!(":  windlass share set {subject} --quota SIZE"),
-        "volume-threshold" => format!(":  windlass volume grow {subject} --size SIZE"),
-        _ => String::new(),
+    let subject = word(&alert.subject);
+    let fill = |command: &'static str| {
+        let words = command.split(' ').map(|part| match SUBJECTS.contains(&part) && alert.subject != ARRAY {
+            true => &*subject,
+            false => part,
+        });
+        words.collect::<Vec<_>>().join(" ")
     };
-    format!("{}{command}", alert.help)
+    let commands: Vec<String> = commands(Kind::Alert, &alert.code).map(fill).collect();
+    match commands.is_empty() {
+        true => alert.help.clone(),
+        false => format!("{}:  {}", alert.help, commands.join(", ")),
+    }
 }
 
-/// Command that follows the help of a problem, with its separator. Absent if there is none, or if
-/// an older array does not report the parameters.
-fn command(problem: &Problem) -> Option<String> {
-    let parameter = |name: &str| problem.parameters.get(name).map(String::as_str);
-    let used_by = |kind: &str| problem.users.iter().any(|user| user.kind == kind);
-    Some(match problem.code.as_str() {
-        "not-found" => match (parameter("noun")?, parameter("volume")) {
-            ("snapshot", Some(volume)) => format!(":  windlass snapshot list {volume}"),
-            (noun, _) => format!(":  windlass {noun} list"),
-        },
-        "exists" => format!(":  windlass {} show {}", parameter("noun")?, parameter("name")?),
-        "in-use" => match (parameter("noun"), parameter("name"), parameter("volume"), parameter("snapshot")) {
-            (Some("volume" | "share"), Some(name), ..) => format!(":  windlass access revoke {name} --all"),
-            (Some("host-group"), Some(name), ..) => format!(":  windlass access revoke VOLUME --group {name}"),
-            (Some("host"), Some(name), ..) if used_by("host-group") => {
-                format!(":  windlass host-group set GROUP --remove {name}")
-            }
-            (Some("host"), Some(name), ..) if used_by("access") => {
-                format!(":  windlass access revoke VOLUME --host {name}")
-            }
-            (Some("host"), ..) => ":  windlass session drop ID".to_owned(),
-            (_, _, Some(volume), Some(snapshot)) => format!(":  windlass volume rollback {volume} {snapshot} --force"),
-            _ => return None,
-        },
-        "has-snapshots" => match parameter("share") {
-            Some(share) => format!(":  windlass share delete {share} --with-snapshots"),
-            None => format!(":  windlass volume delete {} --with-snapshots", parameter("volume")?),
-        },
-        "sanitized-with-snapshots" => {
-            format!(":  windlass volume delete {} --with-snapshots --now", parameter("volume")?)
-        }
-        "source-is-share" => format!(":  windlass share clone {} NAME", parameter("source")?),
-        "source-is-volume" => format!(":  windlass volume clone {} NAME", parameter("source")?),
-        "last-path" => {
-            let (noun, name) = (parameter("noun")?, parameter("name")?);
-            format!(":  windlass {noun} set {name} --{} {} --force", parameter("setting")?, parameter("value")?)
-        }
-        "already-granted" => {
-            let grantee = match (parameter("host"), parameter("group")) {
-                (Some(host), _) => format!("--host {host}"),
-                (None, Some(group)) => format!("--group {group}"),
-                (None, None) => "--any".to_owned(),
-            };
-            format!(":  windlass access revoke {} {grantee}", parameter("volume")?)
-        }
-        "size-missing" => format!(":  windlass volume create {} --size 100G", parameter("volume")?),
-        "host-without-address" => format!(":  windlass host set {} --address ADDRESS", parameter("host")?),
-        "initiator-name-taken" | "address-taken" => format!(":  windlass host show {}", parameter("host")?),
-        "no-space" if problem.needed_bytes.is_some() => ":  windlass volume set NAME --overwrite-reserve 0".to_owned(),
-        "no-space" => "; see:  windlass pool show".to_owned(),
-        "over-commitment" => {
-            format!(":  windlass pool set {} --commitment {}%", parameter("pool")?, parameter("commitment")?)
-        }
-        "not-thick" => {
-            format!(":  windlass volume set {} --reserve thick --overwrite-reserve 50", parameter("volume")?)
-        }
-        "cannot-grow" => ":  windlass pool show".to_owned(),
-        "growing" => format!(":  windlass pool show {}", parameter("pool")?),
-        "job-ended" => ":  windlass job list".to_owned(),
-        "sanitize-goes-on" => {
-            format!(":  windlass job wait {}, windlass volume delete VOLUME", parameter("job")?)
-        }
-        "pool-stopped" | "damaged" => ":  windlass pool check FILE".to_owned(),
-        _ => return None,
+fn commands(kind: Kind, code: &str) -> impl Iterator<Item = &'static str> {
+    let steps = entry(kind, code).map_or(&[][..], |entry| entry.todo);
+    steps.iter().filter_map(|step| match step {
+        Step::Run(command) => Some(*command),
+        Step::Do(_) => None,
     })
+}
+
+/// Command of the explanation that the names of the problem fit best. Absent if none fits, as when an older array does
+/// not report the names.
+fn command(problem: &Problem) -> Option<String> {
+    let names = Names::of(problem);
+    let filled = commands(Kind::Problem, &problem.code).map(|command| names.fill(command));
+    // The first of those that fit equally well.
+    let best = filled.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    best.filter(|(_, fit)| *fit >= 0).map(|(command, _)| command)
+}
+
+/// Names of a problem by the word that stands for each.
+struct Names {
+    given: BTreeMap<String, String>,
+    /// The name of the object, by the word for its noun.
+    object: Option<(String, String)>,
+    /// Words for what the problem is about without a name.
+    implied: Vec<&'static str>,
+}
+
+impl Names {
+    fn of(problem: &Problem) -> Self {
+        let parameters = &problem.parameters;
+        let given: BTreeMap<String, String> =
+            parameters.iter().map(|(name, value)| (name.to_ascii_uppercase(), value.clone())).collect();
+        let object = parameters.get("noun").zip(parameters.get("name")).map(|(noun, name)| {
+            let noun = if noun == "host-group" { "group" } else { noun };
+            (noun.to_ascii_uppercase(), name.clone())
+        });
+        let users = problem.users.iter().filter_map(|user| match user.kind.as_str() {
+            "access" => Some("VOLUME"),
+            "host-group" => Some("GROUP"),
+            "session" => Some("ID"),
+            _ => None,
+        });
+        let implied = users.chain(problem.needed_bytes.map(|_| "PERCENT")).collect();
+        Self { given, object, implied }
+    }
+
+    /// A command with the names, and how well they fit it: each name counts for it, more if the problem has it for that
+    /// word, and each missing one against it.
+    fn fill(&self, command: &str) -> (String, i32) {
+        let mut fit = 0;
+        let parts = command.split(' ').map(|part| {
+            let bare = part.trim_start_matches("--").trim_end_matches('%');
+            if let Some(name) = self.given.get(bare) {
+                fit += 2;
+                return part.replace(bare, &word(name));
+            }
+            if let Some((_, name)) = self.object.as_ref().filter(|(noun, _)| noun == bare) {
+                fit += 1;
+                return part.replace(bare, &word(name));
+            }
+            match bare {
+                "PERCENT" if self.implied.contains(&bare) => fit += 2,
+                _ if self.implied.contains(&bare) => {}
+                _ if NAMED.contains(&bare) => fit -= 1,
+                _ => {}
+            }
+            part.to_owned()
+        });
+        let filled = parts.collect::<Vec<_>>().join(" ");
+        (filled, fit)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::help;
-    use api::Problem;
+    use super::{alert_help, help};
+    use api::{Alert, Problem, Severity, User};
     use std::collections::BTreeMap;
 
     fn problem(code: &str, parameters: &[(&str, &str)]) -> Problem {
@@ -128,6 +165,7 @@ mod tests {
         let last_path = [("noun", "portal"), ("name", "2"), ("setting", "group"), ("value", "3")];
         for (code, parameters, expected) in [
             ("not-found", &[("noun", "host")][..], "windlass host list"),
+            ("not-found", &[("noun", "volume"), ("name", "v1")], "windlass volume list"),
             ("not-found", &[("noun", "snapshot"), ("volume", "v1")], "windlass snapshot list v1"),
             ("in-use", &[("volume", "v1"), ("snapshot", "s")], "windlass volume rollback v1 s --force"),
             ("not-found", &[("noun", "share")], "windlass share list"),
@@ -150,6 +188,51 @@ mod tests {
         for code in ["exists", "over-commitment"] {
             let older = Problem { parameters: BTreeMap::new(), ..problem(code, &[]) };
             assert_eq!(help(&older).as_deref(), Some("do this"), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_users_of_an_object_tell_how_their_use_ends() {
+        let in_use = |noun: &str, kind: &str| {
+            let users = vec![User { kind: kind.to_owned(), description: String::new() }];
+            help(&Problem { users, ..problem("in-use", &[("noun", noun), ("name", "x")]) })
+        };
+        for (noun, kind, expected) in [
+            ("host", "session", "windlass session drop ID"),
+            ("host", "access", "windlass access revoke VOLUME --host x"),
+            ("host", "host-group", "windlass host-group set GROUP --remove x"),
+            ("host-group", "access", "windlass access revoke VOLUME --group x"),
+            ("volume", "access", "windlass access revoke x --all"),
+        ] {
+            assert_eq!(in_use(noun, kind), Some(format!("do this:  {expected}")), "{noun} {kind}");
+        }
+        let no_space = |needed_bytes| help(&Problem { needed_bytes, ..problem("no-space", &[]) });
+        assert_eq!(no_space(None).as_deref(), Some("do this:  windlass pool show"));
+        let lower = "do this:  windlass volume set VOLUME --overwrite-reserve PERCENT";
+        assert_eq!(no_space(Some(1)).as_deref(), Some(lower));
+    }
+
+    #[test]
+    fn the_subject_of_an_alert_is_in_its_commands() {
+        let alert = |code: &str, subject: &str| Alert {
+            id: uuid::Uuid::nil(),
+            code: code.to_owned(),
+            severity: Severity::Warning,
+            subject: subject.to_owned(),
+            since: jiff::Timestamp::UNIX_EPOCH,
+            message: String::new(),
+            help: "do this".to_owned(),
+            acknowledged: None,
+            told: Vec::new(),
+        };
+        for (code, subject, expected) in [
+            ("bad-blocks", "p0", "do this:  windlass event list --code bad-block, windlass pool scrub p0"),
+            ("volume-threshold", "a'b", r"do this:  windlass volume grow 'a'\''b' --size SIZE"),
+            ("open-access", "array", "do this:  windlass access list --any, windlass access revoke VOLUME --any"),
+            ("clock-ahead", "array", "do this"),
+            ("of-a-newer-array", "p0", "do this"),
+        ] {
+            assert_eq!(alert_help(&alert(code, subject)), expected, "{code}");
         }
     }
 }

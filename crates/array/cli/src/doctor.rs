@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, column};
+use crate::output::{Column, Format, Output, Resource, column, wide};
 use api::{CheckState, Examined};
 
 impl Resource for Examined {
@@ -11,6 +11,7 @@ impl Resource for Examined {
         column("check", |item| item.check.clone().into()),
         column("finding", |item| item.finding.clone().into()),
         column("fix", |item| item.fix.clone().into()),
+        wide("commands", |item| (!item.commands.is_empty()).then(|| item.commands.join("; ")).into()),
     ];
 
     fn name(&self) -> String {
@@ -42,7 +43,7 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
         }
         _ => Err(CliError::findings(
             format!("{failed} of {} checks failed, {warnings} warnings", all.len()),
-            "mend what FAIL stands before; the line below says how",
+            "mend what FAIL stands before; the lines below say how",
         )),
     }
 }
@@ -50,11 +51,11 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
 /// The checks as lines, with what mends those that are not in order.
 fn report(all: &[Examined]) -> String {
     let mut rows = Vec::new();
-    for Examined { check, state: found, finding, fix } in all {
+    for Examined { check, state: found, finding, fix, commands } in all {
         rows.push(vec![state(*found).to_owned(), check.clone(), finding.clone()]);
-        if let Some(fix) = fix {
-            rows.push(vec![String::new(), String::new(), format!("  mend it:  {fix}")]);
-        }
+        let below = |text: String| vec![String::new(), String::new(), text];
+        rows.extend(fix.as_ref().map(|fix| below(format!("  mend it: {fix}"))));
+        rows.extend(commands.iter().map(|command| below(format!("      {command}"))));
     }
     text::columns::lines(&[], &rows).into_iter().map(|line| text::terminal::harmless(&line) + "\n").collect()
 }
@@ -66,18 +67,23 @@ mod tests {
 
     #[test]
     fn what_mends_a_finding_stands_below_it() {
-        let examined = |state, fix: Option<&str>| Examined {
+        let examined = |state, fix: Option<&str>, commands: &[&str]| Examined {
             check: "scrub".to_owned(),
             state,
             finding: "never\u{1b}[2J".to_owned(),
             fix: fix.map(str::to_owned),
+            commands: commands.iter().map(|command| (*command).to_owned()).collect(),
         };
-        let text =
-            report(&[examined(CheckState::Ok, None), examined(CheckState::Fail, Some("windlass pool scrub p0"))]);
+        let failed = examined(CheckState::Fail, Some("read it as a whole"), &["windlass pool scrub p0"]);
+        let text = report(&[examined(CheckState::Ok, None, &[]), failed]);
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(lines.len(), 4, "{text}");
         assert!(lines[0].starts_with("ok    scrub") && lines[1].starts_with("FAIL  scrub"), "{text}");
-        assert!(lines[2].trim_start().starts_with("mend it:  windlass pool scrub p0"), "{text}");
+        assert_eq!(
+            (lines[2].trim(), lines[3].trim()),
+            ("mend it: read it as a whole", "windlass pool scrub p0"),
+            "{text}"
+        );
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 }

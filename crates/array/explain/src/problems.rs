@@ -30,6 +30,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[
             Do("Revoke that grant first; it was made to a host, a group, or everybody:"),
             Run("windlass access revoke VOLUME --host HOST"),
+            Run("windlass access revoke VOLUME --group GROUP"),
             Run("windlass access revoke VOLUME --any"),
         ],
     ),
@@ -73,7 +74,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "cannot-grow",
         "The pool cannot grow to that size.",
         &["The device has no more space.", "The size is not larger than the present one."],
-        &[Run("windlass pool show POOL")],
+        &[Run("windlass pool show")],
     ),
     of(
         "changed-meanwhile",
@@ -133,7 +134,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "exists",
         "The name belongs to another object, or to the same one with other settings.",
         &[],
-        &[Do("Take another name, or change the existing object.")],
+        &[Do("Take another name, or use the existing object:"), Run("windlass NOUN show NAME")],
     ),
     of(
         "failed",
@@ -219,7 +220,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "in-use",
         "The object is in use, and cannot be deleted or replaced.",
         &["Access is granted.", "A host has a session.", "A group has it as a member."],
-        &[Do("The error lists the users. End their use first, as by:"), Run("windlass access revoke VOLUME --all")],
+        &[
+            Do("The error lists the users. End their use first: sessions, grants, memberships."),
+            Run("windlass session drop ID"),
+            Run("windlass access revoke VOLUME --all"),
+            Run("windlass access revoke SHARE --all"),
+            Run("windlass access revoke VOLUME --host HOST"),
+            Run("windlass access revoke VOLUME --group GROUP"),
+            Run("windlass host-group set GROUP --remove HOST"),
+            Do("A roll-back interrupts the hosts with --force:"),
+            Run("windlass volume rollback VOLUME SNAPSHOT --force"),
+        ],
     ),
     of(
         "initiator-name-taken",
@@ -349,7 +360,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "last-path",
         "Hosts would have no active path left.",
         &[],
-        &[Do("Give them another path first, or force the change with --force.")],
+        &[
+            Do("Give them another path first, or force the change:"),
+            Run("windlass NOUN set NAME --SETTING VALUE --force"),
+        ],
     ),
     of(
         "locked",
@@ -398,7 +412,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "no-space",
         "The pool has no room for the change, or cannot promise that much.",
         &[],
-        &[Run("windlass pool show POOL"), Run("windlass explain pool-full")],
+        &[
+            Do("See what uses the space, and what would free it:"),
+            Run("windlass pool show"),
+            Run("windlass explain pool-full"),
+            Do("If an overwrite reserve cannot be promised, lower it:"),
+            Run("windlass volume set VOLUME --overwrite-reserve PERCENT"),
+        ],
     ),
     of(
         "no-such-bundle",
@@ -435,7 +455,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "not-found",
         "There is no such object.",
         &["A misspelt name.", "It was deleted."],
-        &[Do("List the objects of that kind. Deleted ones:"), Run("windlass trash list")],
+        &[
+            Do("List the snapshots of a volume, or the objects of another kind:"),
+            Run("windlass snapshot list VOLUME"),
+            Run("windlass NOUN list"),
+            Do("Deleted ones:"),
+            Run("windlass trash list"),
+        ],
     ),
     of(
         "not-regular",
@@ -453,7 +479,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "not-thick",
         "Only a thick volume has an overwrite reserve.",
         &[],
-        &[Run("windlass volume set VOLUME --reserve thick")],
+        &[Run("windlass volume set VOLUME --reserve thick --overwrite-reserve 50")],
     ),
     of(
         "nothing-applied",
@@ -472,7 +498,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "over-commitment",
         "The volumes would have more together than the limit of the pool.",
         &[],
-        &[Do("Grow the pool, or raise the limit:"), Run("windlass pool set POOL --commitment 300%")],
+        &[Do("Grow the pool, or raise the limit:"), Run("windlass pool set POOL --commitment COMMITMENT%")],
     ),
     of(
         "password-to-change",
@@ -502,7 +528,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "pool-stopped",
         "The pool has stopped after a failure of its medium.",
         &[],
-        &[Run("windlass status"), Do("See the log, repair the medium, and restart the array.")],
+        &[
+            Do("See the log, stop the array, repair the medium, check the pool, and restart the array:"),
+            Run("windlass pool check FILE"),
+        ],
     ),
     of(
         "quota-exceeded",
@@ -582,12 +611,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[],
         &[Run("windlass volume create VOLUME --size 100G")],
     ),
-    of("source-is-share", "Only a share can be cloned from a share.", &[], &[Run("windlass share clone SHARE NAME")]),
+    of("source-is-share", "Only a share can be cloned from a share.", &[], &[Run("windlass share clone SOURCE NAME")]),
     of(
         "source-is-volume",
         "Only a volume can be cloned from a volume.",
         &[],
-        &[Run("windlass volume clone VOLUME NAME")],
+        &[Run("windlass volume clone SOURCE NAME")],
     ),
     of(
         "source-missing",

@@ -280,6 +280,10 @@ mod tests {
     fn with_values(word: &str) -> &str {
         match word {
             "SIZE" => "100G",
+            "COMMITMENT%" => "300%",
+            "PERCENT" => "50",
+            "ID" => "7",
+            "NOUN" => "host",
             "ADDRESS" => "192.0.2.7",
             "JOB" => "0197f0a4-0000-7000-8000-000000000000",
             "IQN" => "iqn.1994-05.com.redhat:h1",
@@ -297,6 +301,8 @@ mod tests {
         });
         let (mut wrong, mut count) = (Vec::new(), 0);
         for (command, words) in commands {
+            // Its words are those of portals and of their groups.
+            let words = words.replace("NOUN set NAME --SETTING VALUE", "portal set 2 --group 3");
             let words = ["windlass"].into_iter().chain(words.split(' ').map(with_values));
             if let Err(error) = super::command().try_get_matches_from(words) {
                 wrong.push(format!("{command}: {error}"));

@@ -3,6 +3,7 @@
 use super::{Evidence, Finding, count, names, warning};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use text::terminal::word;
 
 /// True if an address of a portal is of this kind.
 fn is(address: &str, kind: fn(&IpAddr) -> bool) -> bool {
@@ -68,8 +69,9 @@ pub(super) fn strangers(evidence: &Evidence) -> Result<String, Finding> {
     match unknown.first() {
         Some(first) => Err(warning(
             format!("logged in, and no host of the array: {}", names(unknown.iter().copied())),
-            format!("windlass host create NAME --iqn {first}"),
-        )),
+            "create a host with the name of the initiator, or end its session",
+        )
+        .enter(format!("windlass host create NAME --iqn {}", word(first)))),
         None => Ok("every session is of a host that the array knows".to_owned()),
     }
 }
@@ -82,10 +84,10 @@ pub(super) fn open_access(evidence: &Evidence) -> Result<String, Finding> {
     match open.first() {
         Some(first) => Err(warning(
             format!("any host may use {}", names(open.iter().copied())),
-            format!(
-                "windlass access revoke {first} --any, which interrupts hosts, then  windlass access grant {first} --host HOST"
-            ),
-        )),
+            "revoke that access, which interrupts hosts, and grant it to the hosts that need it",
+        )
+        .enter(format!("windlass access revoke {} --any", word(first)))
+        .enter(format!("windlass access grant {} --host HOST", word(first)))),
         None => Ok("every volume and share is granted to known hosts alone".to_owned()),
     }
 }
@@ -98,8 +100,9 @@ pub(super) fn unused(evidence: &Evidence) -> Result<String, Finding> {
     match unused.first() {
         Some(first) => Err(warning(
             format!("with access, and not logged in: {}", names(unused.iter().copied())),
-            format!("windlass connect linux {first} --volume VOLUME  says what to enter there; or delete the host"),
-        )),
+            "log it in; the command says what to enter there. Or delete the host",
+        )
+        .enter(format!("windlass connect linux {} --volume VOLUME", word(first)))),
         None => Ok(format!(
             "{} with initiator names, and each with access to volumes is logged in",
             count(of_iscsi, "host")

@@ -7,6 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use text::terminal::word;
 use x509_parser::prelude::FromDer;
 
 /// Oldest kernel on which the array is tested.
@@ -167,8 +168,9 @@ pub(super) fn open_files(evidence: &Evidence) -> Result<String, Finding> {
     match evidence.machine.open_files {
         Some(most) if most < OPEN_FILES => Err(warning(
             format!("{most} files may be open, and each session needs one"),
-            "LimitNOFILE=65536 in the unit, or  ulimit -n 65536  before the start",
-        )),
+            "raise the limit before the start: LimitNOFILE=65536 in the unit, or in the shell that starts the array",
+        )
+        .enter("ulimit -n 65536")),
         _ => Ok("enough may be open".to_owned()),
     }
 }
@@ -222,10 +224,11 @@ pub(super) fn space_below(evidence: &Evidence) -> Result<String, Finding> {
 pub(super) fn private_files(evidence: &Evidence) -> Result<String, Finding> {
     let accessible = &evidence.machine.accessible;
     match accessible.first() {
-        Some(first) => Err(warning(
+        Some(_) => Err(warning(
             format!("users other than the array's have access to {}", names(accessible.iter().map(String::as_str))),
-            format!("chmod go= {first}"),
-        )),
+            "take the access from them",
+        )
+        .enter(accessible.iter().fold("chmod go=".to_owned(), |command, path| format!("{command} {}", word(path))))),
         None => Ok("only the array has access to its keys, its tokens and the file of its pool".to_owned()),
     }
 }
@@ -236,8 +239,9 @@ pub(super) fn input_output(evidence: &Evidence) -> Result<String, Finding> {
         (false, PoolPlace::File { in_memory: true, .. }) => Ok("the pool is in memory".to_owned()),
         (false, _) => Err(warning(
             "the pool is served by threads, which is slower: io_uring is not used",
-            "sysctl kernel.io_uring_disabled=0 (kernels from 6.6 on), or let the container use io_uring; then restart the array",
-        )),
+            "permit io_uring in the kernel (from 6.6 on), or in the container; then restart the array",
+        )
+        .enter("sysctl kernel.io_uring_disabled=0")),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Evidence, Finding, count, fail, names, warning};
 use api::Role;
 use identity::BOOTSTRAP;
 use jiff::SignedDuration;
+use text::terminal::word;
 
 /// Time without use after which a token without expiry is worth a word.
 const UNUSED: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -20,8 +21,10 @@ pub(super) fn administrator(evidence: &Evidence) -> Result<String, Finding> {
     match admins {
         0 => Err(warning(
             "nobody can sign in as an administrator",
-            "windlass setup code  prints the code for the console; or  windlass user create NAME --role admin",
-        )),
+            "create an administrator: in the console, with the code that the first command prints, or with the second",
+        )
+        .enter("windlass setup code")
+        .enter("windlass user create NAME --role admin")),
         _ => Ok(format!("{} can sign in", count(admins, "administrator"))),
     }
 }
@@ -31,8 +34,10 @@ pub(super) fn bootstrap_token(evidence: &Evidence) -> Result<String, Finding> {
     match there && evidence.users.iter().any(|user| user.role == Role::Admin && !user.locked) {
         true => Err(warning(
             "the first token, which can do everything, is still accepted, although people sign in",
-            "give each program a token of its own with  windlass token create, then  windlass token delete bootstrap",
-        )),
+            "give each program a token of its own, then delete the first one",
+        )
+        .enter("windlass token create NAME --role ROLE")
+        .enter("windlass token delete bootstrap")),
         false if there => Ok("the token bootstrap is needed until there is an administrator".to_owned()),
         false => Ok("the token bootstrap is deleted".to_owned()),
     }
@@ -47,8 +52,9 @@ pub(super) fn old_tokens(evidence: &Evidence) -> Result<String, Finding> {
     match unused.first() {
         Some(first) => Err(warning(
             format!("without expiry, and not used for 90 days: {}", names(unused.iter().copied())),
-            format!("windlass token delete {first}"),
-        )),
+            "delete those that no program needs",
+        )
+        .enter(format!("windlass token delete {}", word(first)))),
         None => Ok(format!("{}, all used or with an expiry", count(evidence.tokens.len(), "token"))),
     }
 }
@@ -58,8 +64,10 @@ pub(super) fn notification(evidence: &Evidence) -> Result<String, Finding> {
     let Some(first) = enabled.first() else {
         return Err(warning(
             "no channel is configured: alerts are only seen by who looks",
-            "windlass channel create email NAME, or webhook, or syslog; then  windlass channel test NAME",
-        ));
+            "create a channel, of e-mail, webhook or syslog, and test it",
+        )
+        .enter("windlass channel create --help")
+        .enter("windlass channel test NAME"));
     };
     let of = |is: fn(&api::Channel) -> bool| {
         enabled.iter().filter(move |channel| is(channel)).map(|channel| channel.name.as_str())
@@ -67,20 +75,23 @@ pub(super) fn notification(evidence: &Evidence) -> Result<String, Finding> {
     if enabled.iter().all(|channel| channel.failing) {
         return Err(fail(
             format!("no channel works: {}", names(of(|channel| channel.failing))),
-            format!("windlass channel test {}  says what its peer answers", first.name),
-        ));
+            "see what its peer answers",
+        )
+        .enter(format!("windlass channel test {}", word(&first.name))));
     }
     if let Some(failing) = of(|channel| channel.failing).next() {
         return Err(warning(
             format!("does not work: {}", names(of(|channel| channel.failing))),
-            format!("windlass channel test {failing}  says what its peer answers"),
-        ));
+            "see what its peer answers",
+        )
+        .enter(format!("windlass channel test {}", word(failing))));
     }
     if let Some(untried) = of(|channel| channel.last.is_none()).next() {
         return Err(warning(
             format!("never tried: {}", names(of(|channel| channel.last.is_none()))),
-            format!("windlass channel test {untried}"),
-        ));
+            "send a test message",
+        )
+        .enter(format!("windlass channel test {}", word(untried))));
     }
     Ok(format!("{} for alerts", count(enabled.len(), "channel")))
 }

@@ -62,22 +62,37 @@ const CHECKS: &[Check] = &[
 struct Finding {
     state: CheckState,
     finding: String,
+    /// What mends it, in words.
     fix: String,
+    /// Commands for it, in order.
+    commands: Vec<String>,
+}
+
+impl Finding {
+    /// Adds a command, whose names are quoted for a shell.
+    fn enter(mut self, command: impl Into<String>) -> Self {
+        self.commands.push(command.into());
+        self
+    }
 }
 
 fn warning(finding: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { state: CheckState::Warning, finding: finding.into(), fix: fix.into() }
+    Finding { state: CheckState::Warning, finding: finding.into(), fix: fix.into(), commands: Vec::new() }
 }
 
 fn fail(finding: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { state: CheckState::Fail, finding: finding.into(), fix: fix.into() }
+    Finding { state: CheckState::Fail, finding: finding.into(), fix: fix.into(), commands: Vec::new() }
 }
 
 /// Makes all checks.
 pub(crate) fn examine(evidence: &Evidence) -> Vec<Examined> {
     let examined = |(check, of): &Check| match of(evidence) {
-        Ok(finding) => Examined { check: (*check).to_owned(), state: CheckState::Ok, finding, fix: None },
-        Err(Finding { state, finding, fix }) => Examined { check: (*check).to_owned(), state, finding, fix: Some(fix) },
+        Ok(finding) => {
+            Examined { check: (*check).to_owned(), state: CheckState::Ok, finding, fix: None, commands: Vec::new() }
+        }
+        Err(Finding { state, finding, fix, commands }) => {
+            Examined { check: (*check).to_owned(), state, finding, fix: Some(fix), commands }
+        }
     };
     CHECKS.iter().map(examined).collect()
 }

@@ -4,6 +4,7 @@ use super::{Evidence, Finding, count, fail, names, warning};
 use api::{Pool, PoolState, Severity};
 use control::SCRUB_WITHIN_DAYS as SCRUB_DAYS;
 use jiff::{SignedDuration, Timestamp};
+use text::terminal::word;
 
 /// Share of the pool from which on the trash is worth a word, in percent.
 const MUCH_TRASH: u64 = 20;
@@ -19,7 +20,9 @@ pub(super) fn state(evidence: &Evidence) -> Result<String, Finding> {
             PoolState::BelowFull => "has no room in the file system or device below it",
             PoolState::Stopped => "has stopped",
         };
-        return Err(fail(format!("pool {} {what}", pool.name), "windlass status  has the alert, and what to do"));
+        return Err(
+            fail(format!("pool {} {what}", pool.name), "see the alert, and what to do").enter("windlass status")
+        );
     }
     Ok(format!("{} serves", names(pools(evidence).map(|pool| pool.name.as_str()))))
 }
@@ -31,11 +34,16 @@ fn pools(evidence: &Evidence) -> impl Iterator<Item = &Pool> {
 pub(super) fn alerts(evidence: &Evidence) -> Result<String, Finding> {
     let of = |severity| evidence.status.alerts.iter().filter(move |alert| alert.severity == severity);
     let codes = |severity| names(of(severity).map(|alert| alert.code.as_str()));
-    let fix = "windlass status  has them, and  windlass explain CODE  says what to do";
+    let fix = "see what each of them says, and what to do";
+    let worst = of(Severity::Critical).chain(of(Severity::Warning)).next().map_or("CODE", |alert| alert.code.as_str());
+    let with_commands = |finding: Finding| finding.enter("windlass status").enter(format!("windlass explain {worst}"));
     match (of(Severity::Critical).count(), of(Severity::Warning).count()) {
         (0, 0) => Ok("none is active".to_owned()),
-        (0, warnings) => Err(warning(format!("{}: {}", count(warnings, "warning"), codes(Severity::Warning)), fix)),
-        (critical, _) => Err(fail(format!("{critical} critical: {}", codes(Severity::Critical)), fix)),
+        (0, warnings) => {
+            let words = format!("{}: {}", count(warnings, "warning"), codes(Severity::Warning));
+            Err(with_commands(warning(words, fix)))
+        }
+        (critical, _) => Err(with_commands(fail(format!("{critical} critical: {}", codes(Severity::Critical)), fix))),
     }
 }
 
@@ -44,12 +52,16 @@ pub(super) fn space(evidence: &Evidence) -> Result<String, Finding> {
     for pool in pools(evidence) {
         let percent = percent(pool.used_bytes.saturating_add(pool.promised_bytes), pool.size_bytes);
         let used = format!("{percent} % of pool {} is used or promised", pool.name);
-        let fix = "windlass pool show  says what frees space; or enlarge it with  windlass pool grow";
+        let fix = "see what frees space, and free it, or enlarge the pool";
+        let name = word(&pool.name);
+        let with_commands = |finding: Finding| {
+            finding.enter(format!("windlass pool show {name}")).enter(format!("windlass pool grow {name} --size SIZE"))
+        };
         if percent >= u64::from(pool.critical_percent) {
-            return Err(fail(used, fix));
+            return Err(with_commands(fail(used, fix)));
         }
         if percent >= u64::from(pool.warn_percent) {
-            return Err(warning(used, fix));
+            return Err(with_commands(warning(used, fix)));
         }
         shares.push(used);
     }
@@ -68,12 +80,13 @@ pub(super) fn over_commitment(evidence: &Evidence) -> Result<String, Finding> {
     match without_limit {
         Some(pool) => Err(warning(
             format!("{}, and there is no limit", promised(pool)),
-            format!(
-                "windlass pool set {} --commitment {}%",
-                pool.name,
-                (pool.commitment_percent + 1).next_multiple_of(100)
-            ),
-        )),
+            "set a limit above it, which refuses further volumes",
+        )
+        .enter(format!(
+            "windlass pool set {} --commitment {}%",
+            word(&pool.name),
+            (pool.commitment_percent + 1).next_multiple_of(100)
+        ))),
         None => Ok(pools(evidence).map(promised).collect::<Vec<_>>().join("; ")),
     }
 }
@@ -85,14 +98,17 @@ pub(super) fn trash(evidence: &Evidence) -> Result<String, Finding> {
             let held = api::size::format(bytes);
             return Err(warning(
                 format!("the trash holds {held}"),
-                "windlass trash list  shows what, and  windlass trash empty NAME  deletes it for good",
-            ));
+                "see what it holds, and delete for good what is not wanted back",
+            )
+            .enter("windlass trash list")
+            .enter("windlass trash empty NAME"));
         }
         if pool.trash_seconds == 0 {
             return Err(warning(
                 "the trash is off: what is deleted by mistake is gone",
-                format!("windlass pool set {} --trash 24h", pool.name),
-            ));
+                "let the trash keep what is deleted for a time",
+            )
+            .enter(format!("windlass pool set {} --trash 24h", word(&pool.name))));
         }
     }
     Ok("brings back what is deleted by mistake, and holds little".to_owned())
@@ -101,18 +117,21 @@ pub(super) fn trash(evidence: &Evidence) -> Result<String, Finding> {
 pub(super) fn scrub(evidence: &Evidence) -> Result<String, Finding> {
     let mut found = Vec::new();
     for pool in pools(evidence) {
-        let fix = format!("windlass pool scrub {}", pool.name);
+        let unread = |finding: String| {
+            warning(finding, "read it as a whole, at a quiet hour")
+                .enter(format!("windlass pool scrub {}", word(&pool.name)))
+        };
         let Some(last) = &pool.scrub else {
             if known_for_days(evidence) <= SCRUB_DAYS {
                 found.push(format!("pool {} is new", pool.name));
                 continue;
             }
-            return Err(warning(format!("pool {} was never read as a whole", pool.name), fix));
+            return Err(unread(format!("pool {} was never read as a whole", pool.name)));
         };
         let days = days_since(last.finished, evidence.now);
         let words = format!("pool {} was read as a whole {} ago", pool.name, count_days(days));
         if days > SCRUB_DAYS {
-            return Err(warning(words, fix));
+            return Err(unread(words));
         }
         found.push(words);
     }
@@ -142,25 +161,25 @@ pub(super) fn schedules(evidence: &Evidence) -> Result<String, Finding> {
     let skipped = |schedule: &&api::Schedule| schedule.last.as_ref().is_some_and(|last| last.skipped > 0);
     let failed: Vec<_> = schedules.iter().filter(skipped).map(|schedule| schedule.name.as_str()).collect();
     if !failed.is_empty() {
-        return Err(warning(
-            format!("the last run of {} left members out", names(failed.iter().copied())),
-            format!("windlass schedule show {} says why", failed[0]),
-        ));
+        return Err(warning(format!("the last run of {} left members out", names(failed.iter().copied())), "see why")
+            .enter(format!("windlass schedule show {}", word(failed[0]))));
     }
     let empty = schedules.iter().filter(|schedule| !schedule.paused && schedule.members == 0);
     let empty: Vec<_> = empty.map(|schedule| schedule.name.as_str()).collect();
     if !empty.is_empty() {
         return Err(warning(
             format!("{} of no member", names(empty.iter().copied())) + " takes snapshots",
-            format!("windlass schedule set {} --volumes VOLUME", empty[0]),
-        ));
+            "give it members, or delete it",
+        )
+        .enter(format!("windlass schedule set {} --volumes VOLUME", word(empty[0]))));
     }
     let contents = evidence.status.volumes + pools(evidence).map(|pool| pool.shares).sum::<u64>();
     if contents > 0 && schedules.iter().all(|schedule| schedule.paused) {
         return Err(warning(
             "no schedule takes snapshots: there is none, or all are paused",
-            "windlass schedule create NAME --every 1h --keep hourly=24,daily=7 --volumes VOLUME",
-        ));
+            "create a schedule, or resume one",
+        )
+        .enter("windlass schedule create NAME --every 1h --keep hourly=24,daily=7 --volumes VOLUME"));
     }
     Ok(format!("{}, and the last runs were whole", count(schedules.len(), "schedule")))
 }
