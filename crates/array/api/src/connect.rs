@@ -60,8 +60,16 @@ pub struct ConnectPlan {
     pub placeholders: Vec<ConnectPlaceholder>,
     /// Steps, in order.
     pub steps: Vec<ConnectStep>,
-    /// Commands that undo the steps, in order.
+    /// Commands that undo the steps for this volume or share alone, in order. Other volumes of the host stay.
     pub undo: Vec<ConnectCommand>,
+    /// What follows the commands of `undo`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_note: Option<String>,
+    /// Commands that undo the steps which are once for each host, in order: they take the host off the array.
+    pub undo_host: Vec<ConnectCommand>,
+    /// What the commands of `undo_host` do to other volumes of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_host_warning: Option<String>,
 }
 
 /// Facts that the commands of a plan name. A plan for a share has none of those of a volume.
@@ -106,6 +114,8 @@ pub struct ConnectStep {
     pub place: String,
     /// True if the volume or share can be used without it.
     pub optional: bool,
+    /// True if all volumes or shares that the host uses share it: it is entered once, and its undo affects them all.
+    pub once_per_host: bool,
     /// Commands, in order.
     pub commands: Vec<ConnectCommand>,
     /// Commands that undo it, in order.

@@ -35,9 +35,12 @@ pub struct Arguments {
     /// Of a share: directory to mount it on [default: /mnt/NAME]
     #[arg(long, value_name = "DIRECTORY", requires = "share")]
     directory: Option<String>,
-    /// Print the commands that undo the others
+    /// Print the commands that undo the others for this volume or share alone
     #[arg(long, conflicts_with = "watch")]
     undo: bool,
+    /// Print the commands that take the host off the array, with all its volumes
+    #[arg(long, conflicts_with_all = ["watch", "undo", "share"])]
+    undo_host: bool,
     /// Print no commands: follow the host until it can use the volume
     #[arg(long)]
     watch: bool,
@@ -61,28 +64,79 @@ pub(crate) async fn run(arguments: &Arguments, client: &Client, output: &mut Out
     ]);
     let plan: ConnectPlan = client.get(&format!("/api/v1/connect/plan{parameters}")).await?;
     if output.is_document() {
-        return if arguments.undo { output.document(&plan.undo) } else { output.document(&plan) };
+        return match arguments.part() {
+            Part::Steps => output.document(&plan),
+            Part::Undo => output.document(&plan.undo),
+            Part::UndoHost => output.document(&plan.undo_host),
+        };
     }
+    let text = written(arguments.part(), &plan, output.format() == Format::Sh);
     plan.warnings.iter().for_each(|warning| output.warn(&harmless(warning)));
-    if !arguments.undo {
-        for placeholder in &plan.placeholders {
-            output.report(&format!("replace {}: {}", harmless(&placeholder.text), harmless(&placeholder.meaning)));
-        }
+    for placeholder in plan.placeholders.iter().filter(|placeholder| text.contains(&placeholder.text)) {
+        output.report(&format!("replace {}: {}", harmless(&placeholder.text), harmless(&placeholder.meaning)));
     }
-    let commands = |of: &[ConnectCommand]| of.iter().map(command).collect::<String>();
-    let text = match (arguments.undo, output.format()) {
-        (true, _) => commands(&plan.undo),
-        (false, Format::Sh) => plan.steps.iter().map(|step| commands(&step.commands)).collect(),
-        (false, _) => plan.steps.iter().map(step).collect::<Vec<_>>().join("\n"),
-    };
+    match arguments.part() {
+        Part::Steps if output.format() == Format::Sh => {
+            let optional = plan.steps.iter().filter(|step| step.optional).map(|step| harmless(&step.title));
+            let optional: Vec<String> = optional.collect();
+            if !optional.is_empty() {
+                output.report(&format!("optional steps are left out: {}", optional.join(", ")));
+            }
+        }
+        Part::Steps => {}
+        Part::Undo => plan.undo_note.iter().for_each(|note| output.report(&harmless(note))),
+        Part::UndoHost => plan.undo_host_warning.iter().for_each(|warning| output.warn(&harmless(warning))),
+    }
     output.text(&text)
 }
 
+/// Part of a plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// What connects the host.
+    Steps,
+    /// What undoes it for the volume or share alone.
+    Undo,
+    /// What takes the host off the array.
+    UndoHost,
+}
+
+impl Arguments {
+    const fn part(&self) -> Part {
+        match (self.undo, self.undo_host) {
+            (true, _) => Part::Undo,
+            (_, true) => Part::UndoHost,
+            (false, false) => Part::Steps,
+        }
+    }
+}
+
+/// Commands of a part. `is_script`: without comments, and without the steps that can be left out.
+fn written(part: Part, plan: &ConnectPlan, is_script: bool) -> String {
+    let steps: Vec<String> = match part {
+        Part::Steps => {
+            let wanted = plan.steps.iter().filter(|step| !(is_script && step.optional));
+            wanted.map(|of| step(of, &of.title, &of.commands, is_script)).collect()
+        }
+        Part::Undo | Part::UndoHost => {
+            let wanted = plan.steps.iter().rev().filter(|step| step.once_per_host == (part == Part::UndoHost));
+            let wanted = wanted.filter(|step| !step.undo.is_empty());
+            wanted.map(|of| step(of, &format!("Undo: {}", of.title), &of.undo, is_script)).collect()
+        }
+    };
+    steps.join(if is_script { "" } else { "\n" })
+}
+
 /// Step as comments and commands.
-fn step(step: &ConnectStep) -> String {
-    let optional = if step.optional { " (optional)" } else { "" };
-    let head = format!("# {}{optional}, {}\n# {}\n", step.title, step.place, step.why);
-    harmless_lines(&head) + &step.commands.iter().map(command).collect::<String>()
+fn step(step: &ConnectStep, title: &str, commands: &[ConnectCommand], is_script: bool) -> String {
+    let commands = commands.iter().map(command).collect::<String>();
+    if is_script {
+        return commands;
+    }
+    let marks = [(step.optional, "optional"), (step.once_per_host, "once for each host")];
+    let marks: String = marks.iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| format!(", {mark}")).collect();
+    let why = if title == step.title { format!("# {}\n", step.why) } else { String::new() };
+    harmless_lines(&format!("# {title}, {}{marks}\n{why}", step.place)) + &commands
 }
 
 /// Command on lines of its own. The content of a file is a command that writes it.

@@ -5,11 +5,17 @@
 //! secrets: placeholders stand for them. The array's front ends print the same texts.
 #![forbid(unsafe_code)]
 
+mod placeholder;
 mod quote;
 mod server;
+mod share;
 mod systems;
 
-pub use server::{NFS_PORT, Server, ServerError, ShareFacts};
+pub use placeholder::{
+    ADAPTER, ADDRESS, ARRAY_SECRET, CHAP_SECRET, DATASTORE, DEVICE, DOMAIN, LUN, OPTIONS, Placeholder,
+};
+pub use server::{NFS_PORT, Server, ServerError};
+pub use share::{Directory, DirectoryError, ShareAddress, ShareFacts, ShareRule};
 
 use text::terminal::word;
 
@@ -17,16 +23,6 @@ use text::terminal::word;
 const VENDOR: &str = "WINDLASS";
 /// Product of every logical unit (standard INQUIRY data).
 const PRODUCT: &str = "VOLUME";
-/// Stands for the CHAP secret of the host.
-pub const CHAP_SECRET: &str = "CHAP-SECRET";
-/// Stands for the CHAP secret with which the array authenticates to the host.
-pub const ARRAY_SECRET: &str = "ARRAY-SECRET";
-/// Stands for the iSCSI adapter of an ESXi host.
-pub const ADAPTER: &str = "ADAPTER";
-/// Stands for the name of a datastore.
-pub const DATASTORE: &str = "DATASTORE";
-/// LUN in a plan for a volume that is not granted.
-pub const LUN: &str = "LUN";
 
 /// System of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +109,8 @@ pub struct Facts {
     pub size_bytes: u64,
     /// LUN of the volume for the host; absent if it is not granted.
     pub lun: Option<u16>,
+    /// Number of the other volumes that the host may use.
+    pub other_volumes: usize,
     /// Name of the target.
     pub target: String,
     /// Portals that take logins, `ADDRESS:PORT` as hosts reach them.
@@ -166,7 +164,7 @@ pub struct Command {
     /// What reads it.
     pub shell: Shell,
     /// Name of the file that has this content; absent for a command.
-    pub file: Option<&'static str>,
+    pub file: Option<String>,
 }
 
 /// Step of a plan.
@@ -182,19 +180,12 @@ pub struct Step {
     pub place: &'static str,
     /// True if the volume can be used without it.
     pub optional: bool,
+    /// True if all volumes or shares that the host uses share it: it is entered once, and its undo affects them all.
+    pub once_per_host: bool,
     /// Commands, in order.
     pub commands: Vec<Command>,
     /// Commands that undo it, in order; none if there is nothing to undo.
     pub undo: Vec<Command>,
-}
-
-/// Placeholder in the texts of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placeholder {
-    /// Its text.
-    pub text: &'static str,
-    /// What it stands for.
-    pub meaning: &'static str,
 }
 
 /// Plan for one host and one volume or share.
@@ -206,12 +197,26 @@ pub struct Plan {
     pub placeholders: Vec<Placeholder>,
     /// Steps, in order.
     pub steps: Vec<Step>,
+    /// What follows the commands of `undo`.
+    pub undo_note: Option<String>,
+    /// What the commands of `undo_host` do to other volumes of the host; absent if there are no such commands.
+    pub undo_host_warning: Option<String>,
 }
 
 impl Plan {
-    /// Commands that undo the plan: those of the steps, the last step first.
+    /// Commands that undo the plan for this volume or share alone, the last step first. Others of the host stay.
     pub fn undo(&self) -> impl Iterator<Item = &Command> {
-        self.steps.iter().rev().flat_map(|step| &step.undo)
+        self.undo_of(false)
+    }
+
+    /// Commands that undo the steps which are once for each host, the last step first. They take the host off the array.
+    pub fn undo_host(&self) -> impl Iterator<Item = &Command> {
+        self.undo_of(true)
+    }
+
+    fn undo_of(&self, once_per_host: bool) -> impl Iterator<Item = &Command> {
+        let steps = self.steps.iter().rev().filter(move |step| step.once_per_host == once_per_host);
+        steps.flat_map(|step| &step.undo)
     }
 }
 
@@ -244,36 +249,39 @@ pub fn of_volume(system: System, facts: &Facts) -> Plan {
     if system == System::Esxi && facts.lun.is_some_and(|lun| lun > 255) {
         warnings.push("ESXi before 6.7 sees LUN numbers up to 255 only".to_owned());
     }
-    Plan { warnings, placeholders: placeholders(&steps), steps }
+    // QEMU and the kubelet log in for each disk; other systems keep the disk of a session.
+    let keeps_disk = !matches!(system, System::Libvirt | System::Kubernetes);
+    let undo_note = (keeps_disk && facts.lun.is_some()).then(|| {
+        format!("then revoke the access, or the next rescan shows the disk again:  windlass access revoke {volume} --host {host}")
+    });
+    Plan {
+        warnings,
+        placeholders: placeholder::used(&steps),
+        undo_note,
+        undo_host_warning: undo_host_warning(&steps, facts),
+        steps,
+    }
 }
 
 /// Plan for a Linux host that uses a share.
 pub fn of_share(facts: &ShareFacts, server: &Server) -> Plan {
     let steps = systems::linux_share::steps(facts, server);
-    Plan { warnings: facts.warnings.clone(), placeholders: placeholders(&steps), steps }
+    Plan {
+        warnings: facts.warnings(),
+        placeholders: placeholder::used(&steps),
+        steps,
+        undo_note: None,
+        undo_host_warning: None,
+    }
 }
 
-/// Placeholders that are in the texts of steps.
-fn placeholders(steps: &[Step]) -> Vec<Placeholder> {
-    let all = [
-        (CHAP_SECRET, "CHAP secret of the host"),
-        (ARRAY_SECRET, "CHAP secret with which the array authenticates to the host"),
-        (ADAPTER, "name of the iSCSI adapter, such as vmhba64: esxcli iscsi adapter list"),
-        (DATASTORE, "name of the datastore on the volume"),
-        (LUN, "number of the logical unit, which it has when the volume is granted"),
-    ];
-    let is_word = |text: &str, sought: &str| {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        text.match_indices(sought).any(|(at, _)| {
-            let before = text.get(..at).and_then(|text| text.chars().next_back());
-            let after = text.get(at + sought.len()..).and_then(|text| text.chars().next());
-            !before.is_some_and(is_part) && !after.is_some_and(is_part)
-        })
+/// What taking the host off the array does to its other volumes.
+fn undo_host_warning(steps: &[Step], facts: &Facts) -> Option<String> {
+    let has = steps.iter().any(|step| step.once_per_host && !step.undo.is_empty());
+    let others = match facts.other_volumes {
+        0 => "it may use no other volume".to_owned(),
+        1 => "it may use 1 other volume, which it loses too".to_owned(),
+        number => format!("it may use {number} other volumes, which it loses too"),
     };
-    let has = |sought: &str| {
-        let commands = steps.iter().flat_map(|step| step.commands.iter().chain(&step.undo));
-        commands.into_iter().any(|command| is_word(&command.text, sought))
-    };
-    let used = all.into_iter().filter(|(text, _)| has(text));
-    used.map(|(text, meaning)| Placeholder { text, meaning }).collect()
+    has.then(|| format!("these commands take host {} off the array; {others}", facts.host))
 }

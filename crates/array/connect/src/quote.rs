@@ -2,7 +2,7 @@
 
 use crate::{Command, Shell};
 use std::fmt::Write as _;
-use text::terminal::{harmless, harmless_lines, word};
+use text::terminal::{harmless, harmless_lines, quoted, word};
 
 /// Command of a POSIX shell: each word is one word, whatever is in it.
 fn command(shell: Shell, words: &[&str]) -> Command {
@@ -35,8 +35,13 @@ pub(crate) fn line(shell: Shell, text: impl Into<String>) -> Command {
 }
 
 /// Content of a file, whose values are quoted.
-pub(crate) fn file(shell: Shell, name: &'static str, text: String) -> Command {
-    Command { text, shell, file: Some(name) }
+pub(crate) fn file(shell: Shell, name: &str, text: String) -> Command {
+    Command { text, shell, file: Some(name.to_owned()) }
+}
+
+/// Command that writes a line to a file, which `redirection` begins. `echo` of some shells would read escapes in it.
+pub(crate) fn write_line(text: &str, redirection: &str) -> Command {
+    line(Shell::Sh, format!("printf '%s\\n' {} {redirection}", posix(text)))
 }
 
 /// Command that removes the lines of /etc/fstab that begin with a source.
@@ -49,6 +54,12 @@ pub(crate) fn without_mount(source: &str) -> Command {
         pattern.push(c);
     }
     line(Shell::Sh, format!("sed -i {} /etc/fstab", posix(&(pattern + " |d"))))
+}
+
+/// Placeholder of a secret as one word of a POSIX shell, in quotes also where it needs none: secrets that are pasted over
+/// it may.
+pub(crate) fn secret(placeholder: &str) -> String {
+    quoted(placeholder)
 }
 
 /// One word of a POSIX shell.
@@ -96,6 +107,11 @@ pub(crate) fn xml(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Placeholder of a secret as a string of YAML in single quotes, in which only `'` is special.
+pub(crate) fn secret_for_yaml(placeholder: &str) -> String {
+    format!("'{placeholder}'")
 }
 
 /// String of YAML, in double quotes.

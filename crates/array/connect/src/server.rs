@@ -6,27 +6,6 @@ use std::fmt;
 /// Port of NFS, which clients take by themselves.
 pub const NFS_PORT: &str = "2049";
 
-/// Facts of a share and a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShareFacts {
-    /// Name of the share.
-    pub share: String,
-    /// Path that hosts mount.
-    pub path: String,
-    /// True if NFSv4 serves it.
-    pub v4: bool,
-    /// Name of the host.
-    pub host: String,
-    /// The host's access, for people; empty if it has none.
-    pub access: String,
-    /// True if the host may not write.
-    pub read_only: bool,
-    /// Directory to mount the share on.
-    pub directory: String,
-    /// What prevents the host from using the share.
-    pub warnings: Vec<String>,
-}
-
 /// Address of an NFS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
@@ -38,31 +17,49 @@ pub struct Server {
 
 /// Text that is no address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerError {
-    address: String,
-    port: String,
+pub enum ServerError {
+    /// The name or address has characters that no name and no address has.
+    Host {
+        /// Text as it was given.
+        address: String,
+    },
+    /// The port is no number of 16 bits.
+    Port {
+        /// Text as it was given.
+        address: String,
+        /// Its port.
+        port: String,
+    },
 }
 
 impl fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?} in {:?} is no port", self.port, self.address)
+        match self {
+            Self::Host { address } => write!(formatter, "{address:?} is no name and no address of a server"),
+            Self::Port { address, port } => write!(formatter, "{port:?} in {address:?} is no port"),
+        }
     }
 }
 
 impl std::error::Error for ServerError {}
 
 impl Server {
-    /// Parses `ADDRESS` or `ADDRESS:PORT`. Errors: the port is no number of 16 bits.
+    /// Parses `ADDRESS` or `ADDRESS:PORT`. Errors: the port is no number of 16 bits; the rest could be no word of
+    /// fstab(5), or an option.
     pub fn parse(address: &str) -> Result<Self, ServerError> {
         let (host, port) = match address.rsplit_once(':') {
             // An IPv6 address without port has colons, too; with a port it stands in brackets.
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => match port.parse::<u16>() {
                 Ok(_) => (host.to_owned(), port),
-                Err(_) => return Err(ServerError { address: address.to_owned(), port: port.to_owned() }),
+                Err(_) => return Err(ServerError::Port { address: address.to_owned(), port: port.to_owned() }),
             },
             Some(_) if !address.ends_with(']') => (format!("[{address}]"), NFS_PORT),
             _ => (address.to_owned(), NFS_PORT),
         };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%' | '[' | ']');
+        if host.is_empty() || host.starts_with('-') || !host.chars().all(is_plain) {
+            return Err(ServerError::Host { address: address.to_owned() });
+        }
         Ok(Self { host, port: port.to_owned() })
     }
 
@@ -111,5 +108,9 @@ mod tests {
             assert_eq!(Server::parse(given).ok(), Some(server), "{given}");
         }
         assert!(Server::parse("array:nfs").is_err());
+        // Neither a field of fstab nor an option of mount(8) can come of an address.
+        for refused in ["", ":2049", "a b", "a\tb", "a\n", "-oexec", "-o:2049", "a'b", "a\\040b", "a#", "a/b"] {
+            assert!(Server::parse(refused).is_err(), "{refused:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::ports::PortalView;
 use crate::read::Read;
 use jiff::Timestamp;
 use pool::ObjectId;
+use std::collections::BTreeSet;
 use unit::{AccessState, Primitive, Reason};
 
 /// Largest number of login attempts in the reply.
@@ -52,6 +53,8 @@ pub struct ConnectFacts {
     pub size_bytes: u64,
     /// Its LUN for the host; absent if it is not granted.
     pub lun: Option<u16>,
+    /// Number of other volumes that any initiator of the host may use.
+    pub other_volumes: usize,
     /// Name of the target.
     pub target: String,
     /// Addresses of the portals that take logins.
@@ -75,6 +78,7 @@ impl Read for ConnectFactsShow {
             naa: volume.naa.to_string(),
             size_bytes: facts.object(volume.object).map_or(0, |object| object.size_bytes),
             lun: lun_of(facts, host, volume.object),
+            other_volumes: other_volumes(facts, host, volume.object),
             target: directory.target().to_owned(),
             portals: portals.map(|portal| portal.portal.advertised).collect(),
         })
@@ -230,6 +234,14 @@ impl Read for ConnectShow {
 fn lun_of(facts: &dyn Facts, host: &HostRecord, object: ObjectId) -> Option<u16> {
     let nexus = facts.directory().nexus(&host.initiators.first()?.to_string());
     nexus.logical_units.iter().find(|unit| unit.object == object).map(|unit| unit.lun)
+}
+
+/// Number of volumes beside one that a host may use.
+fn other_volumes(facts: &dyn Facts, host: &HostRecord, object: ObjectId) -> usize {
+    let initiators = host.initiators.iter().map(ToString::to_string);
+    let units = initiators.flat_map(|initiator| facts.directory().nexus(&initiator).logical_units);
+    let objects: BTreeSet<ObjectId> = units.map(|unit| unit.object).filter(|other| *other != object).collect();
+    objects.len()
 }
 
 fn path(session: &SessionInfo, portals: &[PortalView]) -> ConnectPath {

@@ -1,8 +1,8 @@
 //! VMware ESXi, in its own shell or over SSH.
 
-use super::{only_initiator, step, watch};
-use crate::quote::esxi;
-use crate::{ADAPTER, ARRAY_SECRET, CHAP_SECRET, DATASTORE, Facts, PRODUCT, Step, System, VENDOR};
+use super::{host_step, only_initiator, step, watch};
+use crate::quote::{esxi, line, secret};
+use crate::{ADAPTER, ARRAY_SECRET, CHAP_SECRET, DATASTORE, Facts, PRODUCT, Shell, Step, System, VENDOR};
 
 const PLACE: &str = "in the shell of the ESXi host";
 /// Number of the claim rules of the array.
@@ -10,10 +10,10 @@ const RULE: &str = "65430";
 
 pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     let adapter = facts.adapter.as_deref().unwrap_or(ADAPTER);
-    let mut steps = vec![step(
+    let mut steps = vec![host_step(
         "initiator",
         "Software iSCSI",
-        "Switches the software adapter on, and shows its name. Once for each host.",
+        "Switches the software adapter on, and shows its name.",
         PLACE,
         vec![
             esxi(&["esxcli", "iscsi", "software", "set", "--enabled=true"]),
@@ -22,7 +22,7 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     )];
     steps.extend(only_initiator(facts).map(|name| Step {
         optional: true,
-        ..step(
+        ..host_step(
             "name",
             "Name of the initiator",
             "The array knows the host by this name. Not needed if the adapter has it already.",
@@ -31,32 +31,10 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         )
     }));
     steps.extend(chap(facts, adapter));
-    let of_portal = |verb: &str, portal: &str| {
-        esxi(&["esxcli", "iscsi", "adapter", "discovery", "sendtarget", verb, "-A", adapter, "-a", portal])
-    };
-    let mut undo = vec![esxi(&["esxcli", "storage", "core", "device", "set", "-d", &naa(facts), "--state=off"])];
-    undo.extend(facts.portals.iter().map(|portal| of_portal("remove", portal)));
-    undo.push(esxi(&["esxcli", "iscsi", "session", "remove", "-A", adapter, "-n", &facts.target]));
-    undo.push(rescan(adapter));
-    steps.push(Step {
-        undo,
-        ..step(
-            "discovery",
-            "Discovery",
-            "The host asks each portal for targets, and logs in at the rescan.",
-            PLACE,
-            facts.portals.iter().map(|portal| of_portal("add", portal)).collect(),
-        )
-    });
+    steps.push(discovery(facts, adapter));
     steps.push(paths());
     steps.push(claim_rules());
-    steps.push(step(
-        "rescan",
-        "Rescan",
-        "The host logs in and claims the disk by the rules above.",
-        PLACE,
-        vec![rescan(adapter)],
-    ));
+    steps.push(disk(facts, adapter));
     steps.push(step(
         "check",
         "Check",
@@ -72,6 +50,40 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     steps
 }
 
+/// Addresses that the host asks for targets. To undo it ends every session with the array.
+fn discovery(facts: &Facts, adapter: &str) -> Step {
+    let of_portal = |verb: &str, portal: &String| {
+        esxi(&["esxcli", "iscsi", "adapter", "discovery", "sendtarget", verb, "-A", adapter, "-a", portal])
+    };
+    let mut undo: Vec<_> = facts.portals.iter().map(|portal| of_portal("remove", portal)).collect();
+    undo.push(esxi(&["esxcli", "iscsi", "session", "remove", "-A", adapter, "-n", &facts.target]));
+    undo.push(rescan(adapter));
+    Step {
+        undo,
+        ..host_step(
+            "discovery",
+            "Discovery",
+            "The host asks each portal for targets, and logs in at the rescan.",
+            PLACE,
+            facts.portals.iter().map(|portal| of_portal("add", portal)).collect(),
+        )
+    }
+}
+
+/// The disk of the volume, which is undone for itself.
+fn disk(facts: &Facts, adapter: &str) -> Step {
+    Step {
+        undo: vec![esxi(&["esxcli", "storage", "core", "device", "set", "-d", &naa(facts), "--state=off"])],
+        ..step(
+            "rescan",
+            "Rescan",
+            "The host logs in and claims the disk by the rules above.",
+            PLACE,
+            vec![rescan(adapter)],
+        )
+    }
+}
+
 /// Name of the disk on the host.
 fn naa(facts: &Facts) -> String {
     format!("naa.{}", facts.naa)
@@ -83,17 +95,17 @@ fn rescan(adapter: &str) -> crate::Command {
 
 fn chap(facts: &Facts, adapter: &str) -> Option<Step> {
     let chap = facts.chap.as_ref()?;
-    let set = |direction: &str, user: &str, secret: &str| {
+    let set = |direction: &str, user: &str, placeholder: &str| {
         let (direction, user) = (format!("--direction={direction}"), format!("--authname={user}"));
-        let secret = format!("--secret={secret}");
         let start = ["esxcli", "iscsi", "adapter", "auth", "chap", "set", "-A", adapter];
-        esxi(&[&start[..], &[&direction, "--level=required", &user, &secret]].concat())
+        let command = esxi(&[&start[..], &[&direction, "--level=required", &user]].concat());
+        line(Shell::Esxi, format!("{} --secret={}", command.text, secret(placeholder)))
     };
     let mut commands = vec![set("uni", &chap.user, CHAP_SECRET)];
     commands.extend(chap.mutual_user.as_ref().map(|user| set("mutual", user, ARRAY_SECRET)));
-    let why =
-        "The host proves that it is the host. The adapter uses these names for every target that has none of its own.";
-    Some(step("chap", "CHAP", why, PLACE, commands))
+    let why = "The host authenticates with CHAP. The array shows the secret once, when it is set. Between the quotes, write a ' \
+               of the secret as '\\''. The adapter uses these names for every target that has none of its own.";
+    Some(host_step("chap", "CHAP", why, PLACE, commands))
 }
 
 /// Rule by which the host uses all paths.
@@ -106,10 +118,10 @@ fn paths() -> Step {
     Step {
         optional: true,
         undo: vec![rule("remove")],
-        ..step(
+        ..host_step(
             "paths",
             "Several paths",
-            "Round robin over all active paths, instead of the one used last. Once for each host.",
+            "Round robin over all active paths, instead of the one used last.",
             PLACE,
             vec![rule("add")],
         )
@@ -127,10 +139,10 @@ fn claim_rules() -> Step {
     Step {
         optional: true,
         undo: vec![remove("VAAI"), remove("Filter"), with("load", "Filter"), with("load", "VAAI")],
-        ..step(
+        ..host_step(
             "claim-rules",
             "Offload by the T10 plug-in",
-            "ESXi offloads to the array without it, too. With it, -a takes the size of copies from the array. Once for each host.",
+            "ESXi offloads to the array without it, too. With it, -a takes the size of copies from the array.",
             PLACE,
             vec![
                 add("Filter", &["-P", "VAAI_FILTER"]),

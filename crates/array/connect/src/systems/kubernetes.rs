@@ -1,15 +1,15 @@
 //! Kubernetes: a static volume and its claim.
 
-use super::{first, only_initiator, step, watch};
-use crate::quote::{file, sh, yaml};
+use super::{first, host_step, only_initiator, own_name, step, watch};
+use crate::quote::{file, secret_for_yaml, sh, yaml};
 use crate::{CHAP_SECRET, Facts, Shell, Step, System};
 
 const PLACE: &str = "where kubectl is";
 const GIB: u64 = 1 << 30;
 
 pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
-    let name = object_name(&facts.volume);
-    let mut steps = vec![step(
+    let name = own_name(facts);
+    let mut steps = vec![host_step(
         "nodes",
         "iSCSI initiator of each node",
         "The kubelet logs in with the node's open-iscsi. All nodes may use the volume under the host's name.",
@@ -17,31 +17,31 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         vec![sh(&["systemctl", "enable", "--now", "iscsid"])],
     )];
     if let Some(chap) = &facts.chap {
+        let file_name = format!("{name}-secret.yaml");
         steps.push(Step {
-            undo: vec![sh(&["kubectl", "delete", "-f", "windlass-secret.yaml"])],
+            undo: vec![sh(&["kubectl", "delete", &format!("secret/{name}")])],
             ..step(
                 "chap",
                 "CHAP",
-                "The kubelet reads user and secret from this object. Its namespace is that of the kubelet's volumes.",
+                "The kubelet reads user and secret from this object. Apply it in the namespace of the pods that use the claim. \
+                 Between the quotes, write a ' of the secret as ''.",
                 PLACE,
                 vec![
-                    file(Shell::Yaml, "windlass-secret.yaml", secret(&name, &chap.user)),
-                    sh(&["kubectl", "apply", "-f", "windlass-secret.yaml"]),
+                    file(Shell::Yaml, &file_name, secret(&name, &chap.user)),
+                    sh(&["kubectl", "apply", "-f", &file_name]),
                 ],
             )
         });
     }
+    let file_name = format!("{name}-volume.yaml");
     steps.push(Step {
-        undo: vec![sh(&["kubectl", "delete", "-f", "windlass-volume.yaml"])],
+        undo: vec![sh(&["kubectl", "delete", &format!("pvc/{name}"), &format!("pv/{name}")])],
         ..step(
             "volume",
             "Volume and claim",
             "One node at a time mounts the volume. Deleting the claim keeps the data.",
             PLACE,
-            vec![
-                file(Shell::Yaml, "windlass-volume.yaml", volume(facts, &name)),
-                sh(&["kubectl", "apply", "-f", "windlass-volume.yaml"]),
-            ],
+            vec![file(Shell::Yaml, &file_name, volume(facts, &name)), sh(&["kubectl", "apply", "-f", &file_name])],
         )
     });
     steps.push(step(
@@ -61,7 +61,7 @@ fn secret(name: &str, user: &str) -> String {
          node.session.auth.username: {}\n  node.session.auth.password: {}\n",
         yaml(name),
         yaml(user),
-        yaml(CHAP_SECRET)
+        secret_for_yaml(CHAP_SECRET)
     )
 }
 
@@ -72,7 +72,7 @@ fn volume(facts: &Facts, name: &str) -> String {
          mountOptions: [\"discard\"]\n  iscsi:\n    targetPortal: {}\n",
         yaml(name),
         yaml(&capacity(facts)),
-        yaml(first(facts))
+        yaml(&first(facts))
     );
     if facts.portals.len() > 1 {
         let others: Vec<String> = facts.portals.iter().skip(1).map(|portal| yaml(portal)).collect();
@@ -102,12 +102,4 @@ fn capacity(facts: &Facts) -> String {
         0 => format!("{}Gi", facts.size_bytes / GIB),
         _ => facts.size_bytes.to_string(),
     }
-}
-
-/// Name of an object: lower case letters, digits and '-', beginning and ending with a letter or digit.
-fn object_name(volume: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let name: String = volume.chars().map(plain).take(253).collect();
-    let name = name.trim_matches('-');
-    if name.is_empty() { "windlass".to_owned() } else { name.to_owned() }
 }

@@ -1,8 +1,8 @@
 //! libvirt and QEMU with QEMU's own initiator: no block device on the host, and no root.
 
-use super::{first, lun, only_initiator, split, step, watch};
-use crate::quote::{file, line, posix, sh, xml};
-use crate::{CHAP_SECRET, Facts, Shell, Step, System};
+use super::{first, host_step, lun, only_initiator, own_name, split, step, watch};
+use crate::quote::{self, file, line, posix, sh, xml};
+use crate::{CHAP_SECRET, DEVICE, DOMAIN, Facts, OPTIONS, Shell, Step, System};
 
 const PLACE: &str = "on the host";
 
@@ -31,13 +31,14 @@ fn secret() -> Step {
     let shell = |text: String| line(Shell::Sh, text);
     Step {
         undo: vec![shell(format!("virsh secret-undefine {SECRET_ID}")), sh(&["rm", "-f", SECRET_FILE])],
-        ..step(
+        ..host_step(
             "chap",
             "CHAP",
-            "libvirt keeps the secret, and gives it to QEMU.",
+            "libvirt keeps the secret, and gives it to QEMU for each disk. The array shows it once, when it is set. Between the \
+             quotes, write a ' of the secret as '\\''.",
             PLACE,
             vec![
-                shell(format!("(umask 077; printf %s {CHAP_SECRET} >{SECRET_FILE})")),
+                shell(format!("(umask 077; printf %s {} >{SECRET_FILE})", quote::secret(CHAP_SECRET))),
                 file(Shell::Xml, "windlass-secret.xml", text),
                 sh(&["virsh", "secret-define", "windlass-secret.xml"]),
                 shell(format!("virsh secret-set-value {SECRET_ID} --file {SECRET_FILE} --plain")),
@@ -52,7 +53,8 @@ fn name(facts: &Facts) -> String {
 }
 
 fn disk(facts: &Facts) -> Step {
-    let (address, port) = split(first(facts));
+    let (first, file_name) = (first(facts), format!("{}-disk.xml", own_name(facts)));
+    let (address, port) = split(&first);
     let mut text = String::from(
         "<disk type='network' device='disk'>\n  <driver name='qemu' type='raw' discard='unmap' detect_zeroes='unmap'/>\n",
     );
@@ -71,18 +73,19 @@ fn disk(facts: &Facts) -> Step {
     if let Some(initiator) = only_initiator(facts) {
         text += &format!("    <initiator>\n      <iqn name='{}'/>\n    </initiator>\n", xml(initiator));
     }
-    text += "  </source>\n  <target dev='sda' bus='scsi'/>\n</disk>\n";
+    text += &format!("  </source>\n  <target dev='{DEVICE}' bus='scsi'/>\n</disk>\n");
+    // libvirt finds the disk by its target, which the file names.
+    let with_file = |verb: &str| {
+        [file(Shell::Xml, &file_name, text.clone()), sh(&["virsh", verb, DOMAIN, &file_name, "--persistent"])]
+    };
     Step {
-        undo: vec![sh(&["virsh", "detach-disk", "DOMAIN", "sda", "--persistent"])],
+        undo: with_file("detach-device").into(),
         ..step(
             "disk",
             "Disk of a machine",
-            "discard gives the space of deleted files back, detect_zeroes stores no zeros. DOMAIN is the machine.",
+            "discard gives the space of deleted files back, detect_zeroes stores no zeros.",
             PLACE,
-            vec![
-                file(Shell::Xml, "windlass-disk.xml", text),
-                sh(&["virsh", "attach-device", "DOMAIN", "windlass-disk.xml", "--persistent"]),
-            ],
+            with_file("attach-device").into(),
         )
     }
 }
@@ -105,7 +108,8 @@ fn options(facts: &Facts) -> Option<String> {
 fn qemu(facts: &Facts) -> Step {
     let object = if facts.chap.is_some() { "-object secret,id=windlass,file=windlass.secret " } else { "" };
     let drive = format!("file={},format=raw,discard=unmap,detect-zeroes=unmap", url(facts).replace(',', ",,"));
-    let text = format!("qemu-system-x86_64 {object}{}-drive {} …", options(facts).unwrap_or_default(), posix(&drive));
+    let text =
+        format!("qemu-system-x86_64 {object}{}-drive {} {OPTIONS}", options(facts).unwrap_or_default(), posix(&drive));
     Step {
         optional: true,
         ..step(

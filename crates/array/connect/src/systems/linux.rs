@@ -1,7 +1,7 @@
 //! Linux with open-iscsi and dm-multipath. The guest of `cargo xtask vm` runs the same commands.
 
-use super::{device, only_initiator, step, watch};
-use crate::quote::{line, posix, sh, without_mount};
+use super::{device, host_step, only_initiator, step, watch};
+use crate::quote::{line, posix, secret, sh, without_mount, write_line};
 use crate::{ARRAY_SECRET, CHAP_SECRET, Command, Facts, Shell, Step, System};
 
 /// Where the commands are entered.
@@ -24,17 +24,17 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
 /// Steps until the host has the disk, over all paths.
 pub(super) fn paths(facts: &Facts) -> Vec<Step> {
     let target = facts.target.as_str();
-    let mut steps = vec![step(
+    let mut steps = vec![host_step(
         "initiator",
         "iSCSI initiator and multipath",
-        "The host logs in with open-iscsi and uses all paths with dm-multipath. Once for each host.",
+        "The host logs in with open-iscsi and uses all paths with dm-multipath.",
         PLACE,
         vec![line(Shell::Sh, INSTALL), sh(&["systemctl", "enable", "--now", "iscsid"])],
     )];
     steps.extend(only_initiator(facts).map(initiator_name));
     steps.push(multipath());
     let discover = |portal: &String| sh(&["iscsiadm", "-m", "discovery", "-t", "sendtargets", "-p", portal]);
-    steps.push(step(
+    steps.push(host_step(
         "discovery",
         "Discovery",
         "The array tells the host its target and all portals.",
@@ -44,36 +44,54 @@ pub(super) fn paths(facts: &Facts) -> Vec<Step> {
     steps.extend(facts.chap.as_ref().map(|_| chap(facts)));
     steps.push(Step {
         undo: vec![
-            sh(&["multipath", "-f", &map(facts)]),
             sh(&["iscsiadm", "-m", "node", "-T", target, "-u"]),
             sh(&["iscsiadm", "-m", "node", "-T", target, "-o", "delete"]),
         ],
-        ..step(
+        ..host_step(
             "login",
             "Login",
-            "A session for each portal, now and at each start. A session that exists already looks for new volumes.",
+            "A session for each portal, now and at each start.",
             PLACE,
             vec![
                 sh(&["iscsiadm", "-m", "node", "-T", target, "-o", "update", "-n", "node.startup", "-v", "automatic"]),
                 sh(&["iscsiadm", "-m", "node", "-T", target, "-l"]),
-                sh(&["iscsiadm", "-m", "session", "--rescan"]),
             ],
         )
     });
+    steps.push(disk(facts));
     steps
 }
 
+/// The disk of the volume, which is undone for itself: the sessions stay for other volumes.
+fn disk(facts: &Facts) -> Step {
+    // A disk that something holds, such as its multipath device, stays.
+    let delete = format!(
+        "for disk in /sys/block/sd*; do\n  if grep -s -q -x -F {} \"$disk/device/wwid\" && [ -z \"$(ls -A \"$disk/holders\")\" ]; then\n    \
+         echo 1 >\"$disk/device/delete\"\n  fi\ndone",
+        posix(&format!("naa.{}", facts.naa))
+    );
+    Step {
+        undo: vec![sh(&["multipath", "-f", &map(facts)]), line(Shell::Sh, delete)],
+        ..step(
+            "disk",
+            "Disk",
+            "Each session looks for new volumes.",
+            PLACE,
+            vec![sh(&["iscsiadm", "-m", "session", "--rescan"])],
+        )
+    }
+}
+
 fn initiator_name(name: &str) -> Step {
-    let content = posix(&format!("InitiatorName={name}"));
     Step {
         optional: true,
-        ..step(
+        ..host_step(
             "name",
             "Name of the initiator",
             "The array knows the host by this name. Not needed if the file has it already.",
             PLACE,
             vec![
-                line(Shell::Sh, format!("echo {content} >/etc/iscsi/initiatorname.iscsi")),
+                write_line(&format!("InitiatorName={name}"), ">/etc/iscsi/initiatorname.iscsi"),
                 sh(&["systemctl", "restart", "iscsid"]),
             ],
         )
@@ -84,7 +102,7 @@ fn multipath() -> Step {
     let name = "/etc/multipath/conf.d/windlass.conf";
     Step {
         undo: vec![sh(&["rm", "-f", name]), sh(&["multipathd", "reconfigure"])],
-        ..step(
+        ..host_step(
             "multipath",
             "Several paths",
             "Without this section dm-multipath uses one path at a time. Hosts wait five minutes for an array that restarts.",
@@ -102,23 +120,25 @@ fn multipath() -> Step {
 }
 
 fn chap(facts: &Facts) -> Step {
-    let set = |name: &str, value: &str| -> Command {
-        let record = format!("node.session.auth.{name}");
-        sh(&["iscsiadm", "-m", "node", "-T", &facts.target, "-o", "update", "-n", &record, "-v", value])
+    let record = |name: &str, value: String| -> Command {
+        let start = ["iscsiadm", "-m", "node", "-T", &facts.target, "-o", "update"];
+        line(Shell::Sh, format!("{} -n node.session.auth.{name} -v {value}", sh(&start).text))
     };
     let mut commands = Vec::new();
     if let Some(chap) = &facts.chap {
-        commands.extend(
-            [("authmethod", "CHAP"), ("username", &chap.user), ("password", CHAP_SECRET)].map(|(n, v)| set(n, v)),
-        );
+        commands.push(record("authmethod", "CHAP".to_owned()));
+        commands.push(record("username", posix(&chap.user)));
+        commands.push(record("password", secret(CHAP_SECRET)));
         if let Some(user) = &chap.mutual_user {
-            commands.extend([("username_in", user.as_str()), ("password_in", ARRAY_SECRET)].map(|(n, v)| set(n, v)));
+            commands.push(record("username_in", posix(user)));
+            commands.push(record("password_in", secret(ARRAY_SECRET)));
         }
     }
-    step(
+    host_step(
         "chap",
         "CHAP",
-        "The host proves that it is the host. The array never shows the secret again.",
+        "The host authenticates with CHAP. The array shows the secret once, when it is set. Between the quotes, write a ' of \
+         the secret as '\\''. Other users of the host see the command line of iscsiadm while it runs.",
         PLACE,
         commands,
     )
@@ -126,7 +146,7 @@ fn chap(facts: &Facts) -> Step {
 
 fn file_system(facts: &Facts) -> Step {
     let (device, directory) = (device(facts), format!("/mnt/{}", facts.volume));
-    let entry = posix(&format!("{device} {directory} xfs _netdev,nofail 0 0"));
+    let entry = format!("{device} {directory} xfs _netdev,nofail 0 0");
     Step {
         optional: true,
         undo: vec![sh(&["umount", &directory]), without_mount(&device)],
@@ -138,7 +158,7 @@ fn file_system(facts: &Facts) -> Step {
             vec![
                 sh(&["mkfs.xfs", &device]),
                 sh(&["mkdir", "-p", &directory]),
-                line(Shell::Sh, format!("echo {entry} >>/etc/fstab")),
+                write_line(&entry, ">>/etc/fstab"),
                 sh(&["mount", &directory]),
                 sh(&["systemctl", "enable", "--now", "fstrim.timer"]),
             ],

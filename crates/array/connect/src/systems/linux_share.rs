@@ -1,20 +1,22 @@
 //! A Linux host that mounts a share.
 
 use super::linux::PLACE;
-use super::{ARRAY, step};
-use crate::quote::{line, posix, sh, without_mount};
-use crate::server::{Server, ShareFacts};
-use crate::{Shell, Step};
+use super::{ARRAY, host_step, step};
+use crate::quote::{line, posix, sh, without_mount, write_line};
+use crate::server::Server;
+use crate::share::ShareFacts;
+use crate::{Command, Shell, Step};
 
 const INSTALL: &str =
     "if command -v apt-get >/dev/null; then apt-get install -y nfs-common; else dnf install -y nfs-utils; fi";
 
 pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
-    let ShareFacts { share, path, v4, host, access, read_only, directory, .. } = facts;
-    let (options, source) = (server.options(*v4, *read_only), server.source(path));
-    let entry = posix(&format!("{source}  {directory}  nfs  {options},_netdev,nofail  0  0"));
+    let ShareFacts { share, path, v4, host, .. } = facts;
+    let (access, read_only, directory) = (facts.access(), facts.is_read_only(), facts.directory.as_str());
+    let (options, source) = (server.options(*v4, read_only), server.source(path));
+    let entry = format!("{source}  {directory}  nfs  {options},_netdev,nofail  0  0");
     vec![
-        step("client", "NFS client", "Once for each host.", PLACE, vec![line(Shell::Sh, INSTALL)]),
+        host_step("client", "NFS client", "The host mounts with it.", PLACE, vec![line(Shell::Sh, INSTALL)]),
         Step {
             undo: vec![sh(&["umount", directory])],
             ..step(
@@ -22,7 +24,7 @@ pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
                 &format!("Mount share {share} on {host}{access}"),
                 "The options are those that the array serves best; a lost connection makes programs wait.",
                 PLACE,
-                vec![sh(&["mkdir", "-p", directory]), line(Shell::Sh, server.mount(path, *v4, *read_only, directory))],
+                vec![sh(&["mkdir", "-p", directory]), line(Shell::Sh, server.mount(path, *v4, read_only, directory))],
             )
         },
         Step {
@@ -33,7 +35,7 @@ pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
                 "Mount it at each start",
                 "The start of the host does not wait for the array.",
                 PLACE,
-                vec![line(Shell::Sh, format!("echo {entry} >>/etc/fstab"))],
+                vec![write_line(&entry, ">>/etc/fstab")],
             )
         },
         look(facts),
@@ -55,28 +57,40 @@ pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
 }
 
 fn look(facts: &ShareFacts) -> Step {
-    let ShareFacts { v4, directory, .. } = facts;
-    let file = |name: &str| format!("{directory}/{name}");
-    let mut commands =
-        vec![line(Shell::Sh, format!("nfsstat -m                     # {}", if *v4 { "vers=4.2" } else { "vers=3" }))];
-    if *v4 {
-        let (a, b, c) = (posix(&file("A")), posix(&file("B")), posix(&file("C")));
-        let lines = [
-            format!("cp --reflink=always {a} {b}     # a clone: no data is moved"),
-            format!("fallocate -l 1G {c}            # reserves space"),
-            format!("fallocate -p -o 0 -l 1G {c}    # gives it back"),
-            format!("grep -A999 -F {} /proc/self/mountstats | grep -E 'CLONE|ALLOCATE|COPY'", posix(directory)),
-        ];
-        commands.extend(lines.map(|text| line(Shell::Sh, text)));
+    let mut commands = vec![line(
+        Shell::Sh,
+        format!("nfsstat -m                     # {}", if facts.v4 { "vers=4.2" } else { "vers=3" }),
+    )];
+    if facts.v4 {
+        let directory = facts.directory.as_str();
+        commands.extend((!facts.is_read_only()).then(|| sample(directory)));
+        let statistics = format!(
+            "grep -A999 -F {} /proc/self/mountstats | grep -E 'CLONE|ALLOCATE|COPY'",
+            posix(&format!(" mounted on {directory} with "))
+        );
+        commands.push(line(Shell::Sh, statistics));
     }
     Step {
         optional: true,
         ..step(
             "check",
             "Check",
-            "The version that was negotiated, and what the array does for the host.",
+            "The version that was negotiated, and what the array does for the host, tried with files that are new and go again.",
             PLACE,
             commands,
         )
     }
+}
+
+/// Reserves, clones and punches new files, and deletes them.
+fn sample(directory: &str) -> Command {
+    let lines = [
+        format!("if file=$(mktemp -p {}); then", posix(directory)),
+        "  fallocate -l 16M \"$file\"                     # reserves space".to_owned(),
+        "  cp --reflink=always \"$file\" \"$file.clone\"   # a clone: no data is moved".to_owned(),
+        "  fallocate -p -o 0 -l 16M \"$file\"             # gives the space back".to_owned(),
+        "  rm -f \"$file\" \"$file.clone\"".to_owned(),
+        "fi".to_owned(),
+    ];
+    line(Shell::Sh, lines.join("\n"))
 }

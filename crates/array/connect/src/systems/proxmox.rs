@@ -1,6 +1,6 @@
 //! Proxmox VE: the steps of Linux on each node, and a storage over LVM that all nodes share.
 
-use super::{device, linux, step, watch};
+use super::{device, linux, own_name, step, watch};
 use crate::quote::sh;
 use crate::{Facts, Step, System};
 
@@ -17,7 +17,7 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
 }
 
 fn storage(facts: &Facts) -> Step {
-    let (device, name) = (device(facts), storage_name(&facts.volume));
+    let (device, name) = (device(facts), own_name(facts));
     Step {
         optional: true,
         undo: vec![sh(&["pvesm", "remove", &name]), sh(&["vgchange", "-an", &name])],
@@ -35,10 +35,4 @@ fn storage(facts: &Facts) -> Step {
             ],
         )
     }
-}
-
-/// Name of a storage: letters, digits, '-', '_' and '.', and a letter first.
-fn storage_name(volume: &str) -> String {
-    let kept: String = volume.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')).collect();
-    if kept.starts_with(|c: char| c.is_ascii_alphabetic()) { kept } else { format!("windlass-{kept}") }
 }

@@ -1,6 +1,6 @@
 //! Windows Server, in PowerShell.
 
-use super::{only_initiator, split, step, watch};
+use super::{host_step, only_initiator, split, step, watch};
 use crate::quote::{line, powershell, quoted_for_powershell};
 use crate::{ARRAY_SECRET, CHAP_SECRET, Command, Facts, PRODUCT, Shell, Step, System, VENDOR};
 
@@ -8,7 +8,7 @@ const PLACE: &str = "in PowerShell, as administrator";
 
 pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     let mut steps = vec![
-        step(
+        host_step(
             "initiator",
             "iSCSI initiator",
             "Starts the service, now and at each start.",
@@ -18,10 +18,10 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
                 powershell("Start-Service", &[("-Name", "MSiSCSI")]),
             ],
         ),
-        step(
+        host_step(
             "multipath",
             "Several paths",
-            "Multipath I/O claims the disks of the array. Windows restarts once for the feature. Once for each host.",
+            "Multipath I/O claims the disks of the array. Windows restarts once for the feature.",
             PLACE,
             vec![
                 powershell("Install-WindowsFeature", &[("-Name", "Multipath-IO")]),
@@ -32,7 +32,7 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     ];
     steps.extend(only_initiator(facts).map(|name| Step {
         optional: true,
-        ..step(
+        ..host_step(
             "name",
             "Name of the initiator",
             "The array knows the host by this name. Not needed if the host has it already.",
@@ -47,10 +47,10 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         )
     }));
     steps.extend(facts.chap.as_ref().and_then(|chap| chap.mutual_user.as_ref()).map(|_| {
-        step(
+        host_step(
             "mutual-chap",
             "Mutual CHAP",
-            "The secret with which the array authenticates to the host.",
+            "The secret with which the array authenticates to the host. Between the quotes, write a ' of the secret as ''.",
             PLACE,
             vec![powershell("Set-IscsiChapSecret", &[("-ChapSecret", ARRAY_SECRET)])],
         )
@@ -88,11 +88,13 @@ fn login(facts: &Facts) -> Step {
     undo.extend(facts.portals.iter().map(forget));
     let why = match facts.chap {
         Some(_) => {
-            "A session for each portal, now and at each start. Windows takes CHAP secrets of 12 to 16 characters."
+            "A session for each portal, now and at each start. The host authenticates with CHAP, and Windows takes secrets of \
+             12 to 16 characters. The array shows the secret once, when it is set. Between the quotes, write a ' of the secret \
+             as ''."
         }
         None => "A session for each portal, now and at each start.",
     };
-    Step { undo, ..step("login", "Login", why, PLACE, commands) }
+    Step { undo, ..host_step("login", "Login", why, PLACE, commands) }
 }
 
 fn disk(facts: &Facts) -> [Step; 2] {

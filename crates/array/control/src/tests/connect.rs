@@ -121,3 +121,24 @@ fn what_is_missing_is_said_until_a_host_can_use_a_volume() {
     array.live.sessions.borrow_mut().clear();
     assert_eq!(look().missing, [Missing::Login]);
 }
+
+/// The plan of a host says how many volumes it would lose with its sessions.
+#[test]
+fn the_facts_of_a_plan_count_the_other_volumes_of_the_host() {
+    let array = Array::new();
+    let mirror = block_on(array.control.mirror());
+    array.create_host("esx01", ESX01);
+    array.create_host("esx02", "iqn.1998-01.com.vmware:esx02");
+    let show = ConnectFactsShow { host: "esx01".to_owned(), volume: "v1".to_owned() };
+    for (at, name) in ["v1", "v2", "v3", "v4"].into_iter().enumerate() {
+        array.create(name);
+        let (host, others) = match at {
+            0 => (Some("esx01"), 0),
+            1 => (Some("esx02"), 0),
+            2 => (Some("esx01"), 1),
+            _ => (None, 2),
+        };
+        array.grant(name, host, None).unwrap();
+        assert_eq!(read(&mirror, &array, &show).other_volumes, others, "{name}");
+    }
+}

@@ -10,7 +10,7 @@ use api::{
 };
 use axum::Json;
 use axum::extract::State;
-use connect::{Chap, Server, ShareFacts, System};
+use connect::{Chap, Directory, Server, ShareAddress, ShareFacts, ShareRule, System};
 use control::LoginList;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -101,6 +101,7 @@ async fn of_volume(
         naa: found.naa,
         size_bytes: found.size_bytes,
         lun: found.lun,
+        other_volumes: found.other_volumes,
         target: found.target,
         portals: found.portals,
         adapter: query.adapter.clone(),
@@ -126,55 +127,27 @@ async fn of_share(
     let no_server = || Fault::malformed("the array serves no files; address names its NFS server".to_owned());
     let address = query.address.as_deref().or(share.portals.first().map(String::as_str)).ok_or_else(no_server)?;
     let server = Server::parse(address).map_err(|error| Fault::malformed(error.to_string()))?;
-    let (warnings, rules) = rules(&access);
+    let directory = query.directory.clone().unwrap_or_else(|| format!("/mnt/{}", share.name));
     let facts = ShareFacts {
         v4: share.protocols.contains(&NfsVersion::V4),
-        access: granted(&rules),
-        read_only: !rules.is_empty() && rules.iter().all(|rule| rule.read_only),
-        directory: query.directory.clone().unwrap_or_else(|| format!("/mnt/{}", share.name)),
+        addresses: access.addresses.into_iter().map(share_address).collect(),
+        directory: Directory::parse(&directory).map_err(|error| Fault::malformed(error.to_string()))?,
         share: share.name,
         path: share.path,
-        host: access.host.clone(),
-        warnings,
+        host: access.host,
     };
     Ok(Json(convert::plan(system, ConnectFacts::default(), connect::of_share(&facts, &server))))
 }
 
-/// Warnings about addresses of the host that may not use the share, and the distinct rules about the others.
-fn rules(host: &api::ShareHost) -> (Vec<String>, Vec<&api::Export>) {
-    let grant = format!("windlass access grant {} --host {}", host.share, host.host);
-    if host.addresses.is_empty() {
-        let give = format!("windlass host set {} --address ADDRESS", host.host);
-        let warning = format!("host {} has no address, by which the rules know it; give it one:  {give}", host.host);
-        return (vec![warning], Vec::new());
-    }
-    let (mut warnings, mut granting) = (Vec::new(), Vec::new());
-    for api::ShareHostAddress { address, rule } in &host.addresses {
-        match rule {
-            Some(rule) if !granting.contains(&rule) => granting.push(rule),
-            Some(_) => {}
-            None => warnings.push(format!(
-                "no rule of share {} is about address {address} of host {}, which may not mount it from there; grant it:  {grant}",
-                host.share, host.host
-            )),
-        }
-    }
-    (warnings, granting)
-}
-
-/// ` (read-write, squash none, by the rule for NAME)`.
-fn granted(rules: &[&api::Export]) -> String {
-    let squash = |rule: &api::Export| match rule.squash {
+fn share_address(api::ShareHostAddress { address, rule }: api::ShareHostAddress) -> ShareAddress {
+    let squash = |squash: api::Squash| match squash {
         api::Squash::None => "none",
         api::Squash::Root => "root",
         api::Squash::All => "all",
     };
-    let access = |rule: &&api::Export| {
-        let mode = if rule.read_only { "read-only" } else { "read-write" };
-        format!("{mode}, squash {}, by the rule for {}", squash(rule), rule.host)
-    };
-    let all: Vec<String> = rules.iter().map(access).collect();
-    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
+    let of_rule =
+        |rule: api::Export| ShareRule { read_only: rule.read_only, squash: squash(rule.squash), host: rule.host };
+    ShareAddress { address: address.to_string(), rule: rule.map(of_rule) }
 }
 
 /// Returns how far a host is in using a volume: its logins, paths, what it has asked about and used, and what is

@@ -27,18 +27,19 @@ pub(in crate::http) fn login(LoginView { host, attempt }: LoginView) -> Login {
 
 fn command(command: Command) -> ConnectCommand {
     let Command { text, shell, file } = command;
-    ConnectCommand { text, shell: shell.name().to_owned(), file: file.map(str::to_owned) }
+    ConnectCommand { text, shell: shell.name().to_owned(), file }
 }
 
 fn step(step: Step) -> ConnectStep {
-    let Step { id, title, why, place, optional, commands, undo } = step;
+    let Step { id, title, why, place, optional, once_per_host, commands, undo } = step;
     let [commands, undo] = [commands, undo].map(|all| all.into_iter().map(command).collect());
-    ConnectStep { id: id.to_owned(), title, why, place: place.to_owned(), optional, commands, undo }
+    ConnectStep { id: id.to_owned(), title, why, place: place.to_owned(), optional, once_per_host, commands, undo }
 }
 
 /// Plan with the facts that its commands name.
 pub(in crate::http) fn plan(system: connect::System, facts: api::ConnectFacts, plan: Plan) -> ConnectPlan {
     let undo = plan.undo().cloned().map(command).collect();
+    let undo_host = plan.undo_host().cloned().map(command).collect();
     let placeholder =
         |of: connect::Placeholder| ConnectPlaceholder { text: of.text.to_owned(), meaning: of.meaning.to_owned() };
     ConnectPlan {
@@ -48,6 +49,9 @@ pub(in crate::http) fn plan(system: connect::System, facts: api::ConnectFacts, p
         placeholders: plan.placeholders.into_iter().map(placeholder).collect(),
         steps: plan.steps.into_iter().map(step).collect(),
         undo,
+        undo_note: plan.undo_note,
+        undo_host,
+        undo_host_warning: plan.undo_host_warning,
     }
 }
 
