@@ -82,14 +82,20 @@ test("a volume is chosen and granted, and the commands are those of the command 
   const commands = plan.steps.flatMap((step) => step.commands.map(({ text }) => text));
   const shown = await page.locator(".commands pre").allTextContents();
   expect(shown).toEqual(commands.map((text) => text.replaceAll("CHAP-SECRET", secret)));
-  expect(shown.join()).toContain(`--secret=${secret}`);
+  expect(shown.join()).toContain(`--secret='${secret}'`);
+  // The undo of a volume leaves the sessions of the host; taking the host off the array is apart, with a warning.
+  await page.getByText("Undo commands").click();
+  expect(await page.locator(".undo pre").textContent()).not.toContain("sendtarget");
+  await page.getByText("Take the host off the array").click();
+  await page.getByText("it may use no other volume").waitFor();
+  expect(await page.locator(".undo-host pre").textContent()).toContain("sendtarget remove -A vmhba64");
 });
 
 test("the choice comes back with the page, and the secret does not", async () => {
   await page.goto(`${array.url}/volumes`);
   await page.goto(`${array.url}/hosts/connect/commands`);
   await page.waitForURL(/system=esxi&host=esx05&volume=win-dc1&adapter=vmhba64/);
-  await page.getByText("--secret=CHAP-SECRET").waitFor();
+  await page.getByText("--secret='CHAP-SECRET'").waitFor();
 });
 
 test("a wrong secret is seen, and then what the host does", async () => {

@@ -75,3 +75,9 @@ export function replaced(text: string, placeholder: string, by: string): string 
   const word = new RegExp(`(?<![\\w.-])${placeholder}(?![\\w.-])`, "g");
   return text.replace(word, () => by);
 }
+
+/** Commands as lines for a shell. The content of a file is a command that writes it. */
+export const script = (commands: { text: string; file?: string | null }[]): string =>
+  commands
+    .map(({ text, file }) => (file == null ? `${text}\n` : `cat >${file} <<'END'\n${text.replace(/\n+$/, "")}\nEND\n`))
+    .join("");
