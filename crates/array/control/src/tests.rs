@@ -17,6 +17,7 @@ mod mirror;
 mod nfs_clients;
 mod offload;
 mod pages;
+mod paths;
 mod ports;
 mod reservations;
 mod restart;

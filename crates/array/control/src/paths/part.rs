@@ -1,5 +1,6 @@
-//! Paths of hosts: the most of each, and since when there are fewer.
+//! Paths of initiators of hosts: the most of each, and since when there are fewer.
 
+use crate::hosts::Initiator;
 use jiff::Timestamp;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,7 +14,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time after which the fewer paths are those of the host.
 const ACCEPTED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Paths of one host.
+/// One end of paths: a machine of a host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Side {
+    /// The host.
+    pub host: Uuid,
+    /// Its initiator.
+    pub initiator: Initiator,
+}
+
+/// Lost paths of an initiator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// The initiator.
+    pub side: Side,
+    /// Time of the loss.
+    pub since: Timestamp,
+    /// Number of its paths.
+    pub now: usize,
+    /// Their number before.
+    pub most: usize,
+}
+
+/// Paths of one initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Paths {
     most: usize,
@@ -22,10 +45,10 @@ struct Paths {
     fewer_since: Option<(Duration, Timestamp)>,
 }
 
-/// Paths of all hosts that have sessions.
+/// Paths of all initiators of hosts that have sessions.
 #[derive(Debug, Default)]
 pub(crate) struct PathWatch {
-    hosts: RefCell<BTreeMap<Uuid, Paths>>,
+    sides: RefCell<BTreeMap<Side, Paths>>,
     /// Monotonic time of the last look.
     looked: Cell<Option<Duration>>,
 }
@@ -40,12 +63,12 @@ impl PathWatch {
         is_due
     }
 
-    /// Notes the number of paths of each host that has any.
-    pub fn observe(&self, present: &BTreeMap<Uuid, usize>, elapsed: Duration, time: Timestamp) {
-        let mut hosts = self.hosts.borrow_mut();
-        hosts.retain(|host, _| present.contains_key(host));
-        for (host, &now) in present {
-            let paths = hosts.entry(*host).or_insert(Paths { most: now, now, fewer_since: None });
+    /// Notes the number of paths of each initiator that has any.
+    pub fn observe(&self, present: &BTreeMap<Side, usize>, elapsed: Duration, time: Timestamp) {
+        let mut sides = self.sides.borrow_mut();
+        sides.retain(|side, _| present.contains_key(side));
+        for (side, &now) in present {
+            let paths = sides.entry(side.clone()).or_insert(Paths { most: now, now, fewer_since: None });
             paths.now = now;
             if now >= paths.most {
                 *paths = Paths { most: now, now, fewer_since: None };
@@ -58,12 +81,13 @@ impl PathWatch {
         }
     }
 
-    /// Hosts with a lost path: the time of the loss, the number of paths, and that before.
-    pub fn lost(&self, elapsed: Duration) -> Vec<(Uuid, Timestamp, usize, usize)> {
-        let hosts = self.hosts.borrow();
-        let lost = hosts.iter().filter_map(|(host, paths)| {
-            let (since, time) = paths.fewer_since?;
-            (elapsed.saturating_sub(since) >= PATIENCE).then_some((*host, time, paths.now, paths.most))
+    /// Initiators with a lost path.
+    pub fn lost(&self, elapsed: Duration) -> Vec<Loss> {
+        let sides = self.sides.borrow();
+        let lost = sides.iter().filter_map(|(side, paths)| {
+            let (begun, since) = paths.fewer_since?;
+            let loss = || Loss { side: side.clone(), since, now: paths.now, most: paths.most };
+            (elapsed.saturating_sub(begun) >= PATIENCE).then(loss)
         });
         lost.collect()
     }
@@ -74,16 +98,20 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
     use super::*;
 
-    /// Looks at the paths of one host at each of these seconds, and returns how many of how many it has then, where
+    fn side() -> Side {
+        Side { host: Uuid::from_u128(1), initiator: Initiator::of("iqn.x:a") }
+    }
+
+    /// Looks at the paths of one initiator at each of these seconds, and returns how many of how many it has then, where
     /// that is an alert.
     fn look(looks: &[(u64, usize)]) -> Vec<Option<(usize, usize)>> {
-        let (watch, host) = (PathWatch::default(), Uuid::from_u128(1));
+        let watch = PathWatch::default();
         let alert = |(second, paths): &(u64, usize)| {
             let elapsed = Duration::from_secs(*second);
             let time = Timestamp::from_second(i64::try_from(*second).unwrap()).unwrap();
-            let present = if *paths == 0 { BTreeMap::new() } else { BTreeMap::from([(host, *paths)]) };
+            let present = if *paths == 0 { BTreeMap::new() } else { BTreeMap::from([(side(), *paths)]) };
             watch.observe(&present, elapsed, time);
-            watch.lost(elapsed).first().map(|(_, _, now, most)| (*now, *most))
+            watch.lost(elapsed).first().map(|loss| (loss.now, loss.most))
         };
         looks.iter().map(alert).collect()
     }
@@ -105,11 +133,11 @@ mod tests {
 
     #[test]
     fn the_loss_has_its_time() {
-        let (watch, host) = (PathWatch::default(), Uuid::from_u128(1));
+        let watch = PathWatch::default();
         for (second, paths) in [(0, 2), (10, 1), (90, 1)] {
             let time = Timestamp::from_second(second).unwrap();
-            watch.observe(&BTreeMap::from([(host, paths)]), Duration::from_secs(second.unsigned_abs()), time);
+            watch.observe(&BTreeMap::from([(side(), paths)]), Duration::from_secs(second.unsigned_abs()), time);
         }
-        assert_eq!(watch.lost(Duration::from_secs(90))[0].1, Timestamp::from_second(10).unwrap());
+        assert_eq!(watch.lost(Duration::from_secs(90))[0].since, Timestamp::from_second(10).unwrap());
     }
 }

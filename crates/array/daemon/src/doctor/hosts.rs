@@ -37,10 +37,11 @@ pub(super) fn portals(evidence: &Evidence) -> Result<String, Finding> {
 }
 
 pub(super) fn paths(evidence: &Evidence) -> Result<String, Finding> {
-    let mut used: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    // A host with several initiators is a cluster: each machine needs several portals.
+    let mut used: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for session in &evidence.sessions {
         if let Some(host) = &session.host {
-            used.entry(host).or_default().insert(&session.portal);
+            used.entry((host, session.initiator.to_ascii_lowercase())).or_default().insert(&session.portal);
         }
     }
     // Addresses that hosts can use: at a portal for every address, those that some host uses.
@@ -53,13 +54,22 @@ pub(super) fn paths(evidence: &Evidence) -> Result<String, Finding> {
             reached.map(|portal| portal.listen.as_str()).collect()
         }
     };
-    let single: Vec<_> = used.iter().filter(|(_, portals)| portals.len() == 1).map(|(host, _)| *host).collect();
+    let of_host = |host: &str| used.keys().filter(|(other, _)| *other == host).count();
+    let shown = |(host, initiator): &(&str, String)| match of_host(host) {
+        1 => (*host).to_owned(),
+        _ => format!("{host} ({initiator})"),
+    };
+    let single = used.iter().filter(|(_, portals)| portals.len() == 1);
+    let single: Vec<String> = single.map(|(side, _)| shown(side)).collect();
     match usable.len() > 1 && !single.is_empty() {
         true => Err(warning(
-            format!("over a single portal: {}", names(single.iter().copied())),
+            format!("over a single portal: {}", names(single.iter().map(String::as_str))),
             "let the host discover the other portals, and log in to all; it needs multipath then",
         )),
-        false => Ok(format!("{} logged in", count(used.len(), "host"))),
+        false => {
+            let hosts: BTreeSet<&str> = used.keys().map(|(host, _)| *host).collect();
+            Ok(format!("{} logged in", count(hosts.len(), "host")))
+        }
     }
 }
 

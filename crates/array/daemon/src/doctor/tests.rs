@@ -196,6 +196,8 @@ fn each_check_finds_what_it_is_for() {
             evidence.status.portals = vec![of(portal("127.0.0.1:3260")), of(portal("[::1]:3260"))];
         }),
         ("paths", Warning, |evidence| evidence.sessions.truncate(1)),
+        // Machines of a cluster are one host: the path that one lacks is there through another.
+        ("paths", Warning, |evidence| evidence.sessions[1].initiator = "iqn.x:other".to_owned()),
         ("strangers", Warning, |evidence| evidence.sessions.push(of(session(None, "192.0.2.1:3260")))),
         ("open-access", Warning, |evidence| evidence.grants.push(of(grant("any")))),
         ("open-access", Warning, |evidence| evidence.exports.push(of(export("vms", "any")))),
