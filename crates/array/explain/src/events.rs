@@ -61,6 +61,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["The client was switched off, or the network failed."],
         &[Do("If a virtual machine ran there: make sure that it has ended before it is started elsewhere.")],
     ),
+    of(
+        "locks-not-adopted",
+        "Locks of snapshots that an older release left could not be stored in the pool. Requests still refuse to delete them.",
+        &["The pool has no space, or has stopped."],
+        &[Do("Give the pool space, and restart the array: each start tries again.")],
+    ),
     of("notification-failing", "A channel could not be told of an alert.", &[], ALERT),
     told("pool-changed", "The pool has other settings."),
     of("pool-full", "The pool became full.", &[], ALERT),

@@ -4,6 +4,7 @@
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::error::ControlError;
+use crate::events::{Draft, Severity};
 use crate::record::Document;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
@@ -39,7 +40,8 @@ impl Control {
     }
 
     /// Locks the objects of snapshots that only their documents say are locked, as a release before objects could
-    /// be locked left them. After an error, the next start tries again.
+    /// be locked left them. An error raises an event: their documents alone protect them until the next start, which
+    /// tries again.
     pub(crate) async fn lock_objects(&self) {
         let now = self.trusted_now();
         let due: Vec<(SnapshotRecord, Option<TrashRecord>)> = {
@@ -53,8 +55,14 @@ impl Control {
             let due = all.filter(|(snapshot, _)| is_due(snapshot));
             due.map(|(snapshot, item)| (snapshot.clone(), item.cloned())).collect()
         };
-        for some in due.chunks(AT_ONCE) {
-            if self.lock_some(some).await.is_err() {
+        for (done, some) in due.chunks(AT_ONCE).enumerate() {
+            if let Err(error) = self.lock_some(some).await {
+                let left = due.len().saturating_sub(done * AT_ONCE);
+                let message = format!(
+                    "{left} locked snapshots of an older release could not be locked in the pool: {error}; the next \
+                     start of the array tries again"
+                );
+                self.raise(Draft::new(Severity::Warning, "locks-not-adopted", self.pool().name().to_owned(), message));
                 return;
             }
         }

@@ -271,6 +271,30 @@ fn locks_of_an_older_release_are_adopted_by_the_pool() {
     }
 }
 
+/// The error of the commit went nowhere: nothing said that the pool itself would delete these snapshots.
+#[test]
+fn locks_that_cannot_be_adopted_are_an_event() {
+    let array = Array::new();
+    array.create("v1");
+    let record = take(&array, "s").record;
+    let end = full_hour(Environment::now(&*array.environment)) + SignedDuration::from_hours(40);
+    let older = SnapshotRecord { locked_until: Some(end), ..record.clone() };
+    block_on(array.control.catalog().commit(vec![older.put().unwrap(), array.control.put_time().unwrap()])).unwrap();
+    *array.catalog.fail_next.borrow_mut() = Some(PoolError::PoolFull);
+    let again = Array::over(std::rc::Rc::clone(&array.catalog)).unwrap();
+    assert_eq!(again.control.object(record.object).unwrap().locked_until, None);
+    let list = EventList { since: None, filter: EventFilter::default(), limit: 100 };
+    let events = again.run(list).unwrap();
+    let event = events.iter().find(|event| event.code == "locks-not-adopted").unwrap();
+    assert!(
+        event.message.starts_with("1 locked snapshots of an older release could not be locked"),
+        "{}",
+        event.message
+    );
+    let restarted = Array::over(again.catalog).unwrap();
+    assert!(restarted.control.object(record.object).unwrap().locked_until.is_some(), "the next start tries again");
+}
+
 /// The same for a snapshot that went to the trash with its volume.
 #[test]
 fn locks_in_the_trash_are_adopted_by_the_pool() {
