@@ -43,11 +43,18 @@ impl Directory {
             let volume = self.volumes.get(id).map(Content::from);
             volume.or_else(|| self.shares.get(id).map(Content::from))
         });
-        let has_label = |volume: &&VolumeRecord| {
-            let wanted = schedule.label.as_ref();
-            wanted.is_some_and(|label| volume.labels.get(&label.key) == Some(&label.value))
-        };
-        let labelled = self.volumes.values().filter(has_label).map(Content::from);
+        let labelled = self.volumes.values().filter(|volume| has_label(schedule, volume)).map(Content::from);
         by_name.chain(labelled).map(|member| (member.id, member)).collect()
     }
+
+    /// True if a schedule takes snapshots of a volume or share: by name, or by the label of a volume.
+    pub(crate) fn is_member(&self, schedule: &ScheduleRecord, id: Uuid) -> bool {
+        let by_label = || self.volumes.get(&id).is_some_and(|volume| has_label(schedule, volume));
+        schedule.members.contains(&id) || by_label()
+    }
+}
+
+/// True if a volume has the label whose volumes a schedule takes.
+fn has_label(schedule: &ScheduleRecord, volume: &VolumeRecord) -> bool {
+    schedule.label.as_ref().is_some_and(|label| volume.labels.get(&label.key) == Some(&label.value))
 }

@@ -93,7 +93,19 @@ impl Rehearsed for ShareRollback {
         let why = "files that the snapshot lacks become stale there";
         let rehearsal = Rehearsal::default().breaks_users(control.export_users(share.id), why);
         let kept = kept.as_ref().map(|(record, _)| record);
-        Ok(rehearsal.warns_all([fate_of_content(&share.name, &snapshot, kept)]))
+        let rehearsal = rehearsal.warns_all([fate_of_content(&share.name, &snapshot, kept)]);
+        // The file system alone knows what of the snapshot it keeps; it compares that with the quota as it writes it.
+        Ok(match control.object(share.object)?.ceiling_bytes {
+            Some(quota) => {
+                let quota = text::size::format(quota);
+                let message = format!(
+                    "the roll-back is refused if the content of the snapshot is more than the quota of {quota} allows; \
+                     a dry run cannot say whether it is"
+                );
+                rehearsal.warns("quota-not-checked", message)
+            }
+            None => rehearsal,
+        })
     }
 }
 

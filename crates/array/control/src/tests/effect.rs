@@ -145,6 +145,36 @@ fn a_roll_back_says_what_is_lost_and_who_has_old_content() {
     snapshot(&array, "s1", "monday");
     let back = ShareRollback { share: "s1".to_owned(), snapshot: "monday".to_owned(), keep: None };
     assert_eq!(warnings(&dry(&array, &back)), ["content-lost"]);
+    // The change may be refused for the quota, which the dry run does not know.
+    let quota = ShareSet { share: "s1".to_owned(), quota_bytes: Some(Some(1 << 40)), ..ShareSet::default() };
+    array.run(quota).unwrap();
+    assert_eq!(warnings(&dry(&array, &back)), ["content-lost", "quota-not-checked"]);
+}
+
+/// A schedule may name its volumes by a label: a deletion takes them from it as well.
+#[test]
+fn a_deletion_names_schedules_that_have_the_volume_by_label() {
+    let array = Array::new();
+    let label = Label { key: "tier".to_owned(), value: "gold".to_owned() };
+    let labels = [(label.key.clone(), label.value.clone())];
+    for (name, labels) in [("v1", Some(labels)), ("v2", None)] {
+        let labels = labels.into_iter().flatten().collect();
+        let size_bytes = Some(1 << 30);
+        array.run(VolumeCreate { name: name.to_owned(), size_bytes, labels, ..VolumeCreate::default() }).unwrap();
+    }
+    let nightly = ScheduleCreate {
+        name: "nightly".to_owned(),
+        when: When::Daily { minute: 120 },
+        zone: None,
+        volumes: Vec::new(),
+        label: Some(label),
+        keep: Keep::default(),
+        keep_last: None,
+        lock_seconds: None,
+    };
+    array.run(nightly).unwrap();
+    assert_eq!(broken(&dry(&array, &delete("v1"))), [("schedule", "nightly")]);
+    assert_eq!(broken(&dry(&array, &delete("v2"))), []);
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Control {
                 rehearsal = rehearsal.breaks("snapshot", name, "it cannot be restored from the trash any more");
             }
         }
-        for schedule in directory.schedules().filter(|schedule| schedule.members.contains(&what.id())) {
+        for schedule in directory.schedules().filter(|schedule| directory.is_member(schedule, what.id())) {
             rehearsal = rehearsal.breaks("schedule", schedule.name.clone(), "it takes no more snapshots of it");
         }
         let sources = [what.clone()].into_iter().chain(discard.snapshots.iter().cloned().map(Trashed::Snapshot));
