@@ -10,7 +10,7 @@ use std::time::Duration;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Shortest time between two events about refused logins: a host that tries again and again must
 /// not push other events out.
-const REFUSALS_INTERVAL: Duration = Duration::from_secs(600);
+pub(super) const REFUSALS_INTERVAL: Duration = Duration::from_secs(600);
 
 impl Control {
     /// Checks thresholds, incidents and the pool every second.
@@ -72,7 +72,7 @@ impl Control {
             return;
         };
         self.events().refusals_reported.set(Some(now));
-        let example = format!("of {} from {}: {}", refused.initiator, refused.peer.ip(), refused.reason);
+        let example = format!("{} from {}: {}", refused.initiator, refused.peer.ip(), refused.reason);
         self.events().refused_often.borrow_mut().report(refused.count, &example, self.environment().now());
         let mut message =
             format!("login of {} from {} refused: {}", refused.initiator, refused.peer.ip(), refused.reason);

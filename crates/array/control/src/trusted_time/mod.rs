@@ -1,9 +1,8 @@
-//! Trusted time, by which locks of snapshots end: the time of day as far as this array has seen it
-//! pass. While nothing is locked, it is the time of day.
+//! Trusted time: the clock by which locks of snapshots end. It advances by monotonic time while the array runs, never
+//! beyond the time of day, and never goes back. It stands still while the array is off: locks last that much longer.
 //!
-//! A clock that is set forward ends no lock: trusted time goes on from the time that the pool keeps,
-//! by the time that has elapsed since, and never beyond the time of day. It does not go back. Time for
-//! which the array was off does not count; locks last that much longer.
+//! A clock that is set forward ends no lock: trusted time starts from the time that the pool keeps. While nothing is
+//! locked, it is the time of day.
 
 pub(crate) mod hour;
 pub(crate) mod part;
