@@ -209,7 +209,8 @@ impl Plan {
         self.undo_of(false)
     }
 
-    /// Commands that undo the steps which are once for each host, the last step first. They take the host off the array.
+    /// Commands that undo the steps which are once for each host, the last step first. They take the host off the
+    /// array.
     pub fn undo_host(&self) -> impl Iterator<Item = &Command> {
         self.undo_of(true)
     }

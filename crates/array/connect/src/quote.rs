@@ -56,8 +56,8 @@ pub(crate) fn without_mount(source: &str) -> Command {
     line(Shell::Sh, format!("sed -i {} /etc/fstab", posix(&(pattern + " |d"))))
 }
 
-/// Placeholder of a secret as one word of a POSIX shell, in quotes also where it needs none: secrets that are pasted over
-/// it may.
+/// Placeholder of a secret as one word of a POSIX shell, in quotes also where it needs none: secrets that are pasted
+/// over it may.
 pub(crate) fn secret(placeholder: &str) -> String {
     quoted(placeholder)
 }

@@ -102,8 +102,8 @@ mod tests {
         Side { host: Uuid::from_u128(1), initiator: Initiator::of("iqn.x:a") }
     }
 
-    /// Looks at the paths of one initiator at each of these seconds, and returns how many of how many it has then, where
-    /// that is an alert.
+    /// Looks at the paths of one initiator at each of these seconds, and returns how many of how many it has then,
+    /// where that is an alert.
     fn look(looks: &[(u64, usize)]) -> Vec<Option<(usize, usize)>> {
         let watch = PathWatch::default();
         let alert = |(second, paths): &(u64, usize)| {

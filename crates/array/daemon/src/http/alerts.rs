@@ -29,9 +29,9 @@ listing! {
     "alert_list" list, "/api/v1/alerts", "events", NoFilter => |_| Ok(AlertList), Alert, convert::alert
 }
 
-/// Acknowledges an alert: channels receive no further message about it, except that it ended. The acknowledgement ends
-/// with the alert, when the alert becomes more severe, and at the time that it names; then the alert is sent again if it
-/// holds.
+/// Acknowledges an alert: channels receive no further message about it, except that it ended. The acknowledgement
+/// ends with the alert, when the alert becomes more severe, and at the time that it names; then the alert is sent
+/// again if it holds.
 #[utoipa::path(
     post,
     path = "/api/v1/alerts/{alert}/acknowledgement",

@@ -171,8 +171,8 @@ async fn measure(
     end_of(runner, why, follower.has_ended.take()).await
 }
 
-/// Waits for the end of a process that has closed its output. `why` it was to stop, and the result that it has reported,
-/// if any.
+/// Waits for the end of a process that has closed its output. `why` it was to stop, and the result that it has
+/// reported, if any.
 async fn end_of(mut runner: Runner, why: Option<Stop>, result: Option<Option<String>>) -> End {
     // It should exit now; it is killed if it does not.
     let exited = tokio::time::timeout(TO_END, runner.exited()).await;

@@ -2,8 +2,8 @@
 //! lost while a receiver or the array is away: the files of the audit are the queue. Lines that were removed from them
 //! before they could be sent are counted in a message of their own.
 //!
-//! A channel that is deleted, disabled or sent elsewhere still delivers to its old receiver what was written up to then,
-//! the record of that change among it. A channel that is enabled again continues where it stopped.
+//! A channel that is deleted, disabled or sent elsewhere still delivers to its old receiver what was written up to
+//! then, the record of that change among it. A channel that is enabled again continues where it stopped.
 
 mod receiver;
 mod state;
