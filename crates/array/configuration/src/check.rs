@@ -1,9 +1,9 @@
 //! Checks of a document, alone and against the array: references, logical unit numbers, names.
 
 use crate::Fields;
-use crate::document::{Configuration, field};
+use crate::document::Configuration;
 use crate::entries::Kind;
-use crate::error::Invalid;
+use crate::error::{Invalid, field};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
         for name in configuration.objects(kind).into_iter().flat_map(|objects| objects.keys()) {
             let fault = if kind == Kind::Host { text::name::host_fault(name) } else { text::name::fault(name) };
             if let Some(reason) = fault {
-                return Err(Invalid::new(field(kind, name, "name"), format!("{name:?} is no name: {reason}")));
+                return Err(Invalid::new(field(kind.name(), name, "name"), format!("{name:?} is no name: {reason}")));
             }
         }
     }
@@ -24,7 +24,7 @@ pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
         let lun = fields.get("lun").and_then(Value::as_u64).unwrap_or_default();
         if !taken.insert((word(fields.get("host")), lun)) {
             let reason = format!("two volumes have the logical unit number {lun} for the same host");
-            return Err(Invalid::new(field(Kind::Access, name, "lun"), reason));
+            return Err(Invalid::new(field(Kind::Access.name(), name, "lun"), reason));
         }
     }
     Ok(())
@@ -37,7 +37,7 @@ fn owners(configuration: &Configuration, list: &str) -> Result<(), Invalid> {
         for item in items(fields, list) {
             if !taken.insert(item) {
                 let reason = format!("{item} belongs to another host of the document");
-                return Err(Invalid::new(field(Kind::Host, name, list), reason));
+                return Err(Invalid::new(field(Kind::Host.name(), name, list), reason));
             }
         }
     }
@@ -57,7 +57,10 @@ pub(crate) fn references(present: &Configuration, wanted: &Configuration) -> Res
         if exists(kind, name) {
             return Ok(());
         }
-        Err(Invalid::new(field(of, owner, at), format!("there is no {} {name:?}", kind.name().replace('_', " "))))
+        Err(Invalid::new(
+            field(of.name(), owner, at),
+            format!("there is no {} {name:?}", kind.name().replace('_', " ")),
+        ))
     };
     let grantee = |of: Kind, owner: &str, word: &str| match word.strip_prefix("group:") {
         Some(group) => check(of, owner, "host", Kind::HostGroup, group),
@@ -79,7 +82,7 @@ pub(crate) fn references(present: &Configuration, wanted: &Configuration) -> Res
         let exists = |member: &&str| exists(Kind::Volume, member) || exists(Kind::Share, member);
         if let Some(member) = items(fields, "volumes").find(|member| !exists(member)) {
             let reason = format!("there is no volume or share {member:?}");
-            return Err(Invalid::new(field(Kind::Schedule, name, "volumes"), reason));
+            return Err(Invalid::new(field(Kind::Schedule.name(), name, "volumes"), reason));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use crate::Fields;
 use crate::channel;
 use crate::entries::{Entry, Kind, Token};
-use crate::error::Invalid;
+use crate::error::{Invalid, field};
 use identity::Digest;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,10 +56,13 @@ impl Configuration {
             let secrets = entry.settle()?;
             let name = entry.name();
             let Ok(Value::Object(fields)) = serde_json::to_value(&entry) else {
-                return Err(Invalid::new(field(E::KIND, &name, ""), "cannot be written"));
+                return Err(Invalid::new(field(E::KIND.name(), &name, ""), "cannot be written"));
             };
             if kind.insert(name.clone(), fields).is_some() || !distinct.insert(known_as(E::KIND, &name)) {
-                return Err(Invalid::new(field(E::KIND, &name, "name"), "two objects of this kind have the same name"));
+                return Err(Invalid::new(
+                    field(E::KIND.name(), &name, "name"),
+                    "two objects of this kind have the same name",
+                ));
             }
             if !secrets.is_empty() {
                 self.secrets.insert((E::KIND, name), secrets);
@@ -205,10 +208,4 @@ impl Configuration {
 /// What an object of a kind is known by: its name, in lower case if case does not count.
 fn known_as(kind: Kind, name: &str) -> String {
     if kind.ignores_case() { name.to_ascii_lowercase() } else { name.to_owned() }
-}
-
-/// Name of a field, for a problem.
-pub(crate) fn field(kind: Kind, name: &str, field: &str) -> String {
-    let parts = [kind.name(), name, field];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<&str>>().join(".")
 }

@@ -2,8 +2,7 @@
 //! are equal documents.
 
 use crate::Fields;
-use crate::document::field;
-use crate::error::Invalid;
+use crate::error::{Invalid, field};
 use api::{AccessState, ChannelSettings, CopyPolicy, Keep, NfsVersion, QuietHours, Reserve, Role, Severity, Squash};
 use api::{TokenScopes, When};
 use ipnet::IpNet;
@@ -488,7 +487,7 @@ impl Entry for Export {
     fn settle(&mut self) -> Result<Fields, Invalid> {
         if self.host.contains('/') {
             let text = network(&self.host);
-            self.host = text.map_err(|reason| Invalid::new(field(Self::KIND, &self.name(), "host"), reason))?;
+            self.host = text.map_err(|reason| Invalid::new(field(Self::KIND.name(), &self.name(), "host"), reason))?;
         }
         Ok(Fields::new())
     }
@@ -538,7 +537,8 @@ impl Entry for Token {
     fn settle(&mut self) -> Result<Fields, Invalid> {
         for text in &mut self.scopes.networks {
             let only = network(text);
-            *text = only.map_err(|reason| Invalid::new(field(Kind::Token, &self.name, "scopes.networks"), reason))?;
+            *text =
+                only.map_err(|reason| Invalid::new(field(Kind::Token.name(), &self.name, "scopes.networks"), reason))?;
         }
         sorted(&mut self.scopes.networks);
         Ok(Fields::new())

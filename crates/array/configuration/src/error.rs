@@ -27,3 +27,9 @@ impl Invalid {
         Self { field: field.into(), line: None, reason: reason.into() }
     }
 }
+
+/// Name of a field, for a problem.
+pub(crate) fn field(kind: &str, name: &str, field: &str) -> String {
+    let parts = [kind, name, field];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<&str>>().join(".")
+}

@@ -10,7 +10,7 @@ use std::path::Path;
 pub const SOCKET_NAME: &str = "windlass.sock";
 
 /// Writes a file that only its owner can read, and replaces an existing one as a whole. Durable on return.
-pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+pub fn write_private(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let partial = path.with_extension("partial");
     let write = || -> std::io::Result<()> {
         match std::fs::remove_file(&partial) {

@@ -145,7 +145,7 @@ impl Bundles {
         if !key.try_exists()? {
             let mut bytes = [0_u8; 32];
             getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
-            write_private(&key, identity::hexadecimal(&bytes))?;
+            write_private(&key, &identity::hexadecimal(&bytes))?;
         }
         let digits = std::fs::read_to_string(&key).with_context(|| format!("cannot read {}", key.display()))?;
         let archive = Archive::create(&self.directory.join(INCOMPLETE))?;
