@@ -1,8 +1,8 @@
 //! Paths of hosts: an alert when a host has fewer than before, and still some.
 //!
-//! A path is a portal with a session of an initiator of the host. A host with several initiators is a cluster: each is
-//! a machine with paths of its own. An initiator without any path has logged out or is off; that is no lost path. One
-//! that keeps fewer paths for a day has them on purpose.
+//! A path is a portal with a session of an initiator of the host. A host with several initiators is a cluster: each
+//! is a machine with paths of its own. An initiator without any path has logged out or is off; that is no lost path.
+//! One that keeps fewer paths for a day has them on purpose.
 
 pub(crate) mod part;
 
