@@ -76,7 +76,7 @@ pub use connect::*;
 pub use control::{ArrayOptions, Control, Loaded};
 pub use difference::Difference;
 pub use directory::{ConfiguredPorts, Directory, Edit, LogicalUnit, Nexus, SharedDirectory};
-pub use effect::{Broken, DryRun, Effect, Rehearsal, Rehearsed};
+pub use effect::{Broken, BrokenKind, DryRun, Effect, Rehearsal, Rehearsed};
 pub use environment::{Environment, Secret};
 pub use error::ControlError;
 pub use events::*;

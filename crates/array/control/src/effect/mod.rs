@@ -10,6 +10,7 @@ pub use dry_run::{DryRun, Rehearsed};
 pub use rehearsal::Rehearsal;
 pub(crate) use rehearsal::names_in_words;
 
+use crate::condition::UserKind;
 use crate::error::ControlError;
 use crate::pools::state::Warning;
 
@@ -32,10 +33,74 @@ pub struct Effect {
 /// Object that a change breaks, besides the object that is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Word of its kind: `access`, `session`, `snapshot`, `schedule`, `job`, `host`, `volume`, `share`, `nfs-client`.
-    pub kind: &'static str,
+    /// Its kind.
+    pub kind: BrokenKind,
     /// Name, for people.
     pub name: String,
     /// What happens to it.
     pub why: String,
+}
+
+/// Kind of an object that a change breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenKind {
+    /// A grant of a volume, or a rule of a share.
+    Access,
+    /// A host group.
+    HostGroup,
+    /// A name by which a host is known.
+    Initiator,
+    /// A job.
+    Job,
+    /// A schedule.
+    Schedule,
+    /// A session of a host.
+    Session,
+    /// A share.
+    Share,
+    /// A snapshot.
+    Snapshot,
+    /// A volume.
+    Volume,
+}
+
+impl BrokenKind {
+    /// All kinds, in the order of their names.
+    pub const ALL: [Self; 9] = [
+        Self::Access,
+        Self::HostGroup,
+        Self::Initiator,
+        Self::Job,
+        Self::Schedule,
+        Self::Session,
+        Self::Share,
+        Self::Snapshot,
+        Self::Volume,
+    ];
+
+    /// Word of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Access => "access",
+            Self::HostGroup => "host-group",
+            Self::Initiator => "initiator",
+            Self::Job => "job",
+            Self::Schedule => "schedule",
+            Self::Session => "session",
+            Self::Share => "share",
+            Self::Snapshot => "snapshot",
+            Self::Volume => "volume",
+        }
+    }
+}
+
+impl From<UserKind> for BrokenKind {
+    fn from(kind: UserKind) -> Self {
+        match kind {
+            UserKind::Access => Self::Access,
+            UserKind::Session => Self::Session,
+            UserKind::Snapshot => Self::Snapshot,
+            UserKind::HostGroup => Self::HostGroup,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The plan of a change, as far as it is reported.
 
-use super::Broken;
+use super::{Broken, BrokenKind};
 use crate::condition::User;
 use crate::pools::state::Warning;
 use pool::ObjectId;
@@ -30,7 +30,7 @@ impl Rehearsal {
     }
 
     /// Adds one broken object.
-    pub(crate) fn breaks(mut self, kind: &'static str, name: impl Into<String>, why: impl Into<String>) -> Self {
+    pub(crate) fn breaks(mut self, kind: BrokenKind, name: impl Into<String>, why: impl Into<String>) -> Self {
         if self.breaks.len() < MAX_BREAKS {
             self.breaks.push(Broken { kind, name: name.into(), why: why.into() });
         } else {
@@ -41,7 +41,7 @@ impl Rehearsal {
 
     /// Adds users of an object that all break for one reason.
     pub(crate) fn breaks_users(self, users: impl IntoIterator<Item = User>, why: &str) -> Self {
-        users.into_iter().fold(self, |all, user| all.breaks(user.kind.name(), user.description, why))
+        users.into_iter().fold(self, |all, user| all.breaks(user.kind.into(), user.description, why))
     }
 
     /// Adds a consequence.
@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn many_broken_objects_are_counted_instead_of_named() {
-        let all = (0..MAX_BREAKS + 3).fold(Rehearsal::default(), |all, n| all.breaks("session", n.to_string(), "ends"));
+        let all = (0..MAX_BREAKS + 3)
+            .fold(Rehearsal::default(), |all, n| all.breaks(BrokenKind::Session, n.to_string(), "ends"));
         let (freed, breaks, warnings) = all.frees([ObjectId(2), ObjectId(1), ObjectId(2)]).into_parts();
         assert_eq!((freed, breaks.len()), (Some(vec![ObjectId(1), ObjectId(2)]), MAX_BREAKS));
         assert_eq!(warnings[0].message, "3 more are affected in the same ways");

@@ -11,7 +11,7 @@ use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::difference::Difference;
 use crate::directory::{Directory, Edit};
-use crate::effect::{Rehearsal, Rehearsed};
+use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -192,12 +192,12 @@ impl Rehearsed for HostGroupSet {
         for volume in control.see(|facts| facts.host_group_view(&record)).luns {
             let lost = format!("volume {}, LUN {}", volume.name.unwrap_or_default(), volume.lun);
             for host in &leaving {
-                rehearsal = rehearsal.breaks(UserKind::Access.name(), host.clone(), format!("it loses {lost}"));
+                rehearsal = rehearsal.breaks(BrokenKind::Access, host.clone(), format!("it loses {lost}"));
             }
         }
         for share in directory.shares_granted_to(ExportTo::Group(record.id)) {
             for host in &leaving {
-                rehearsal = rehearsal.breaks(UserKind::Access.name(), host.clone(), format!("it loses share {share}"));
+                rehearsal = rehearsal.breaks(BrokenKind::Access, host.clone(), format!("it loses share {share}"));
             }
         }
         Ok(rehearsal)

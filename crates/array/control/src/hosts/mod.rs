@@ -17,7 +17,7 @@ use crate::access::record::To;
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::directory::Edit;
-use crate::effect::{Rehearsal, Rehearsed};
+use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::environment::Secret;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -99,7 +99,7 @@ impl Rehearsed for HostDelete {
         let record = self.plan(control)?;
         let names = record.initiators.iter().map(ToString::to_string);
         let why = "it can no longer log in, unless another host has it";
-        Ok(names.fold(Rehearsal::default(), |all, name| all.breaks("initiator", name, why)))
+        Ok(names.fold(Rehearsal::default(), |all, name| all.breaks(BrokenKind::Initiator, name, why)))
     }
 }
 

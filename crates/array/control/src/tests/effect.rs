@@ -45,7 +45,7 @@ fn warnings(effect: &Effect) -> Vec<&'static str> {
 }
 
 fn broken(effect: &Effect) -> Vec<(&'static str, &str)> {
-    effect.breaks.iter().map(|broken| (broken.kind, broken.name.as_str())).collect()
+    effect.breaks.iter().map(|broken| (broken.kind.name(), broken.name.as_str())).collect()
 }
 
 fn snapshot(array: &Array, source: &str, name: &str) -> SnapshotView {
@@ -85,7 +85,7 @@ fn a_deletion_names_what_it_breaks_and_is_refused_as_its_dry_run_says() {
     let revoking = VolumeDelete { revoke: true, ..delete("v1") };
     assert_eq!(compare(&array, &revoking, false).problem.unwrap().code(), "has-snapshots");
     let effect = compare(&array, &VolumeDelete { with_snapshots: true, ..revoking }, false);
-    let kinds: Vec<&str> = effect.breaks.iter().map(|broken| broken.kind).collect();
+    let kinds: Vec<&str> = effect.breaks.iter().map(|broken| broken.kind.name()).collect();
     assert_eq!(kinds, ["snapshot", "schedule", "access", "session"], "{:?}", effect.breaks);
     assert_eq!(
         broken(&effect)[..3],

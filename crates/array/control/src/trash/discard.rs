@@ -7,7 +7,7 @@ use crate::access::record::AccessRecord;
 use crate::access::revocation;
 use crate::control::Control;
 use crate::directory::Edit;
-use crate::effect::{Rehearsal, names_in_words};
+use crate::effect::{BrokenKind, Rehearsal, names_in_words};
 use crate::error::ControlError;
 use crate::live::Change;
 use crate::record::Document;
@@ -135,16 +135,18 @@ impl Control {
         let objects = discard.snapshots.iter().map(|snapshot| snapshot.object).chain([what.object()]);
         let mut rehearsal = Rehearsal::default().frees(objects.chain(orphans.map(|orphan| orphan.what.object())));
         for snapshot in &discard.snapshots {
-            rehearsal = rehearsal.breaks("snapshot", directory.full_name(snapshot), "it is deleted too");
+            rehearsal = rehearsal.breaks(BrokenKind::Snapshot, directory.full_name(snapshot), "it is deleted too");
         }
         if times.is_none() {
             for orphan in directory.trash_of(what.id()) {
                 let name = directory.trash_name(&orphan.what);
-                rehearsal = rehearsal.breaks("snapshot", name, "it cannot be restored from the trash any more");
+                rehearsal =
+                    rehearsal.breaks(BrokenKind::Snapshot, name, "it cannot be restored from the trash any more");
             }
         }
         for schedule in directory.schedules().filter(|schedule| directory.is_member(schedule, what.id())) {
-            rehearsal = rehearsal.breaks("schedule", schedule.name.clone(), "it takes no more snapshots of it");
+            rehearsal =
+                rehearsal.breaks(BrokenKind::Schedule, schedule.name.clone(), "it takes no more snapshots of it");
         }
         let sources = [what.clone()].into_iter().chain(discard.snapshots.iter().cloned().map(Trashed::Snapshot));
         let mut clones: Vec<String> = sources.flat_map(|source| directory.clone_names(source.as_source())).collect();

@@ -1,10 +1,10 @@
 //! Deletion for good of what is in the trash: on request, when its time is over, and when hosts
 //! need its space.
 
-use super::record::TrashRecord;
+use super::record::{TrashRecord, Trashed};
 use crate::control::Control;
 use crate::directory::{Directory, Edit};
-use crate::effect::{Rehearsal, Rehearsed};
+use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::{Draft, Severity};
 use crate::record::Document;
@@ -81,7 +81,7 @@ impl Rehearsed for TrashEmpty {
             rehearsal = rehearsal.frees(parts.iter().map(|part| part.what.object()));
             for part in parts {
                 let name = directory.trash_name(&part.what);
-                rehearsal = rehearsal.breaks(part.what.noun().name(), name, "it cannot be restored any more");
+                rehearsal = rehearsal.breaks(kind(&part.what), name, "it cannot be restored any more");
             }
         }
         match kept {
@@ -89,6 +89,14 @@ impl Rehearsed for TrashEmpty {
             Some(error) => Ok(rehearsal.warns("locked", format!("what is locked stays: {error}"))),
             None => Ok(rehearsal),
         }
+    }
+}
+
+const fn kind(what: &Trashed) -> BrokenKind {
+    match what {
+        Trashed::Volume(_) => BrokenKind::Volume,
+        Trashed::Share(_) => BrokenKind::Share,
+        Trashed::Snapshot(_) => BrokenKind::Snapshot,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
-use crate::effect::{Rehearsal, Rehearsed};
+use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
@@ -52,7 +52,7 @@ impl Rehearsed for VolumeDelete {
         let mut rehearsal = control.rehearse_discard(&discard)?.breaks_users(users, "it loses the volume");
         if sanitized {
             let why = "it ends: the volume is deleted for good instead";
-            rehearsal = rehearsal.breaks("job", format!("sanitize operation of volume {}", record.name), why);
+            rehearsal = rehearsal.breaks(BrokenKind::Job, format!("sanitize operation of volume {}", record.name), why);
         }
         Ok(rehearsal)
     }
