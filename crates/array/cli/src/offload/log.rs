@@ -67,20 +67,6 @@ impl Ending {
     }
 }
 
-/// Name of the host, or the end of the name of an initiator that belongs to no host.
-fn who(refusal: &OffloadRefusal) -> String {
-    const SHOWN: usize = 24;
-    let initiator = &refusal.initiator;
-    match &refusal.host {
-        Some(host) => host.clone(),
-        None if initiator.chars().count() <= SHOWN => initiator.clone(),
-        None => {
-            let skipped = initiator.chars().count() - (SHOWN - 1);
-            "…".chars().chain(initiator.chars().skip(skipped)).collect()
-        }
-    }
-}
-
 impl Resource for OffloadRefusal {
     const WHEN_EMPTY: &'static str = "no such command";
     const COLUMNS: &'static [Column<Self>] = &[
@@ -90,7 +76,7 @@ impl Resource for OffloadRefusal {
         wide("kind", |refusal| kind(refusal.kind).into()),
         column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
         wide("command", |refusal| refusal.command.as_str().into()),
-        column("host", |refusal| who(refusal).into()),
+        minor("host", |refusal| refusal.host.as_ref().unwrap_or(&refusal.initiator).as_str().into()),
         wide("initiator", |refusal| refusal.initiator.as_str().into()),
         minor("ending", |refusal| Ending::of(refusal.ending).name().into()),
         column("reason", |refusal| refusal.reason_code.as_str().into()),
