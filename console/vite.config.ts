@@ -33,7 +33,7 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // are one file.
 const TABLE = [
   "parts/(table|rows|list-page|events|order|sessions|snapshots|schedule-words|act)",
-  "parts/(explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
+  "parts/(audit-entries|file-link|explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
   "api/(grants|volume-query)",
 ];
 const DIALOG = [
@@ -78,7 +78,8 @@ export default defineConfig({
         chunkFileNames: ({ name, facadeModuleId }) =>
           `${/pages\/([^/]+)\/page\.tsx$/.exec(facadeModuleId ?? "")?.[1] ?? name}.js`,
         assetFileNames: "[name][extname]",
-        // One file of libraries, one for charts, one of what pages share, and one a page.
+        // One file of libraries, one for charts, one of what pages share, one for pages that have the same tabs, and one
+        // for each other page.
         codeSplitting: {
           groups: [
             { name: "libraries", test: /node_modules\/(solid-js|@solidjs)/, priority: 2 },
@@ -88,6 +89,9 @@ export default defineConfig({
             { name: "offload-parts", test: /src\/parts\/offload/, priority: 1 },
             { name: "beside", test: /src\/(pages\/overview\/(busiest|below)|parts\/(forecast|kept-off))/, priority: 1 },
             { name: "table", test: below(TABLE), priority: 1 },
+            { name: "administration", test: below(["pages/(people|settings|sign-ins|tokens)/"]), priority: 1 },
+            { name: "hosts", test: below(["pages/(groups|host|hosts|portals|sessions)/"]), priority: 1 },
+            { name: "contents", test: below(["pages/(schedules|shares|snapshots|trash|volumes)/"]), priority: 1 },
             { name: "shared", test: notBelow(ELSEWHERE), priority: 2 },
           ],
         },

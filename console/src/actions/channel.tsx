@@ -107,7 +107,6 @@ export default function EditChannel(props: Closing & { channel?: Channel }): JSX
   const kept = () =>
     (old?.settings.kind === "email" && old.settings.has_password) ||
     (old?.settings.kind === "webhook" && old.settings.has_secret);
-  const secretHint = () => (kept() ? "one is kept; empty: it stays" : "it is kept, and never shown again");
   return (
     <ChangeDialog
       title={old === undefined ? "New channel" : `Change ${old.name}`}
@@ -151,14 +150,12 @@ export default function EditChannel(props: Closing & { channel?: Channel }): JSX
             hint="It gets a POST request for each message."
           />
           <ChoiceField label="Body" name="body" value={fields().body} onInput={set("body")} options={[...BODIES]} />
-          <TextField
+          <SecretField
             label="Key of the signature"
             name="secret"
-            type="password"
-            complete="new-password"
             value={secret()}
             onInput={setSecret}
-            hint={secretHint()}
+            kept={kept() === true}
           />
         </Match>
         <Match when={kind() !== "webhook"}>
@@ -192,14 +189,12 @@ export default function EditChannel(props: Closing & { channel?: Channel }): JSX
                 onInput={set("user")}
                 hint="empty: none"
               />
-              <TextField
+              <SecretField
                 label="Password there"
                 name="password"
-                type="password"
-                complete="new-password"
                 value={secret()}
                 onInput={setSecret}
-                hint={secretHint()}
+                kept={kept() === true}
               />
             </div>
           </Show>
@@ -225,5 +220,22 @@ export default function EditChannel(props: Closing & { channel?: Channel }): JSX
       />
       <CheckField label="It is on" name="enabled" checked={enabled()} onInput={setEnabled} />
     </ChangeDialog>
+  );
+}
+
+function SecretField(props: {
+  label: string;
+  name: string;
+  value: string;
+  onInput: (value: string) => void;
+  kept: boolean;
+}): JSX.Element {
+  return (
+    <TextField
+      {...props}
+      type="password"
+      complete="new-password"
+      hint={props.kept ? "one is kept; empty: it stays" : "it is kept, and never shown again"}
+    />
   );
 }

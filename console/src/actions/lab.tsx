@@ -1,16 +1,14 @@
 // Dialogs of the laboratory: cancelling a run, and results of elsewhere.
 
 import { useNavigate } from "@solidjs/router";
-import { createSignal, createUniqueId, type JSX } from "solid-js";
+import { createSignal, type JSX } from "solid-js";
 import { send } from "../api/client";
 import { api } from "../api/paths";
 import type { LabRun } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
+import { FileField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
-
-/** Largest file of results that the array takes. */
-const MOST_BYTES = 8 * 2 ** 20;
 
 export function CancelLabRun(props: Closing & { run: string }): JSX.Element {
   return (
@@ -33,12 +31,7 @@ export function CancelLabRun(props: Closing & { run: string }): JSX.Element {
 
 export function UploadResults(props: Closing): JSX.Element {
   const go = useNavigate();
-  const id = createUniqueId();
   const [file, setFile] = createSignal<File>();
-  const error = () => {
-    const present = file();
-    return present !== undefined && present.size > MOST_BYTES ? "The file has more than 8 MiB." : undefined;
-  };
   const upload = async () => {
     const text = (await file()?.text()) ?? "";
     let results: unknown;
@@ -56,7 +49,7 @@ export function UploadResults(props: Closing): JSX.Element {
       title="Upload results"
       verb="Upload"
       onClose={props.onClose}
-      ready={file() !== undefined && error() === undefined}
+      ready={file() !== undefined}
       run={upload}
       same={{ what: "upload results", method: "POST", path: "/api/v1/lab/results" }}
     >
@@ -64,20 +57,13 @@ export function UploadResults(props: Closing): JSX.Element {
         A file of <code>windlass lab run --save FILE</code>, measured against this array or another one. It is kept as a
         run, to compare it.
       </p>
-      <div class="field" classList={{ wrong: error() !== undefined }}>
-        <label for={id}>File</label>
-        <input
-          id={id}
-          name="file"
-          type="file"
-          accept=".json,application/json"
-          aria-describedby={`${id}-hint`}
-          onChange={(event) => setFile(event.currentTarget.files?.[0])}
-        />
-        <p id={`${id}-hint`} class={error() === undefined ? "hint" : "error"}>
-          {error() ?? "JSON of at most 8 MiB"}
-        </p>
-      </div>
+      <FileField
+        label="File"
+        name="file"
+        accept=".json,application/json"
+        hint="JSON of at most 8 MiB"
+        onInput={setFile}
+      />
     </ChangeDialog>
   );
 }

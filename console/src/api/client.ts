@@ -14,7 +14,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export const who = async (headers: Record<string, string>): Promise<SignInState> =>
   JSON.parse(await exchange("GET", "/api/v1/sign-in", headers)) as SignInState;
 
-/** Sends a request of the person. `tag`: that of the object that the change is about, as the person knows it. */
+/** Sends a request of the person. `body`: a file, or what becomes JSON. `tag`: that of the object that the change is about, as the person knows it. */
 export async function send<T>(
   method: Method,
   path: string,
@@ -78,8 +78,12 @@ async function answer(
   const [response, text] = await contact(signal, async () => {
     const got = await fetch(path, {
       method,
-      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      // A file has a type of its own.
+      ...(body instanceof Blob
+        ? { headers, body }
+        : body === undefined
+          ? { headers }
+          : { headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) }),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       cache: "no-store",
     });
@@ -87,6 +91,16 @@ async function answer(
   });
   if (response.ok) return { text, tag: response.headers.get("ETag") ?? undefined };
   throw new Refused(response.status, problemOf(response.status, text));
+}
+
+/** Reads a file, whatever bytes it has. */
+export async function download(path: string): Promise<Blob> {
+  const [response, bytes] = await contact(undefined, async () => {
+    const got = await fetch(path, { headers: credentials(), cache: "no-store" });
+    return [got, await got.blob()];
+  });
+  if (response.ok) return bytes;
+  throw new Refused(response.status, problemOf(response.status, await bytes.text()));
 }
 
 /** Opens a stream of text, which ends with `signal`; it has no limit of time. */

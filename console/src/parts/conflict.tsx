@@ -3,7 +3,7 @@
 import { createSignal, For, type JSX } from "solid-js";
 import { read } from "../api/client";
 import { Refused } from "../api/failure";
-import { collides, differences } from "./differences";
+import { collides, differences, shortly } from "./differences";
 
 /** The object that a dialog changes. */
 export interface Edited {
@@ -53,13 +53,6 @@ export function guarded(edited: () => Edited | undefined): Guarded {
       }
     },
   };
-}
-
-/** A value in few words. */
-function shortly(value: unknown): string {
-  if (value === undefined || value === null) return "–";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
 /** Both versions, and what is wanted. */

@@ -32,3 +32,10 @@ protocols copy quota_bytes iqns addresses chap hosts enabled min_severity codes 
 /** True if the object was changed in a field that the change is about. */
 export const collides = (shown: object, now: object, wanted: object): boolean =>
   Object.keys(wanted).some((field) => MAY_CHANGE.has(field) && !same(fieldOf(shown, field), fieldOf(now, field)));
+
+/** A value in few characters. */
+export function shortly(value: unknown): string {
+  if (value === undefined || value === null) return "–";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

@@ -1,17 +1,16 @@
 // A file of the array: opened in a tab of its own, which the cookie of a sign-in may read; saved where the page has a token.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { exchange } from "../api/client";
+import { download } from "../api/client";
 import { asFailure, type Failure } from "../api/failure";
-import { credentials, tabToken } from "../session";
+import { tabToken } from "../session";
 
 export function FileLink(props: { path: string; name: string; children: JSX.Element }): JSX.Element {
   const [failure, setFailure] = createSignal<Failure>();
   const save = async () => {
     setFailure(undefined);
     try {
-      const text = await exchange("GET", props.path, credentials());
-      const address = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
+      const address = URL.createObjectURL(await download(props.path));
       const link = document.createElement("a");
       link.href = address;
       link.download = props.name;

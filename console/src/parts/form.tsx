@@ -1,6 +1,6 @@
 // Fields of forms: a label, the field, a hint, and the error beside it. Shape is checked here; meaning by the array.
 
-import { type Accessor, createContext, createUniqueId, For, type JSX, Show, useContext } from "solid-js";
+import { type Accessor, createContext, createSignal, createUniqueId, For, type JSX, Show, useContext } from "solid-js";
 import "./form.css";
 
 /** The array's error messages by field name. */
@@ -149,5 +149,34 @@ export function CheckField(props: {
         </Show>
       </div>
     </div>
+  );
+}
+
+/** Largest file that the array takes. */
+const MOST_BYTES = 8 * 2 ** 20;
+
+/** A file of the reader's machine; `undefined` if it is too large. */
+export function FileField(
+  props: FieldProps & { accept: string; onInput: (file: File | undefined) => void },
+): JSX.Element {
+  const [large, setLarge] = createSignal(false);
+  const choose = (file: File | undefined) => {
+    setLarge(file !== undefined && file.size > MOST_BYTES);
+    props.onInput(large() ? undefined : file);
+  };
+  return (
+    <Field {...props} error={large() ? "The file has more than 8 MiB." : props.error}>
+      {(ids) => (
+        <input
+          id={ids.id}
+          name={props.name}
+          type="file"
+          accept={props.accept}
+          aria-describedby={ids.describedBy}
+          aria-invalid={ids.invalid}
+          onChange={(event) => choose(event.currentTarget.files?.[0])}
+        />
+      )}
+    </Field>
   );
 }

@@ -7,9 +7,9 @@ import { asFailure, type Failure } from "../../api/failure";
 import { useList } from "../../api/list";
 import { api, withQuery } from "../../api/paths";
 import type { AuditEntry, AuditVerification } from "../../api/schema";
-import { Ago } from "../../parts/numbers";
+import { AUDIT_COLUMNS } from "../../parts/audit-entries";
 import { Empty, FailureBox, Shown } from "../../parts/state";
-import { type Column, Table } from "../../parts/table";
+import { Table } from "../../parts/table";
 import { grouped } from "../../parts/units";
 
 /** Entries on the page. */
@@ -22,54 +22,6 @@ const FILTERS = [
   { name: "action", label: "Operation of the entries", placeholder: "action: volume_delete" },
   { name: "target", label: "Object of the entries", placeholder: "target: name of an object" },
 ] as const;
-
-/** A value in few characters. */
-function short(value: unknown): string {
-  if (value == null) return "–";
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
-}
-
-function Change(props: { of: AuditEntry }): JSX.Element {
-  return (
-    <For each={Object.entries(props.of.change ?? {})}>
-      {([field, { before, after }], position) => (
-        <span title={`${field}: ${JSON.stringify(before)} → ${JSON.stringify(after)}`}>
-          {position() > 0 ? "; " : ""}
-          <span class="soft">{field}</span> {before == null ? "" : `${short(before)} → `}
-          {short(after)}
-        </span>
-      )}
-    </For>
-  );
-}
-
-const COLUMNS: Column<AuditEntry>[] = [
-  { key: "time", title: "When", rank: 2, cell: ({ time }) => <Ago at={time} /> },
-  {
-    key: "who",
-    title: "Who",
-    cell: ({ who }) => (
-      <>
-        {who.name} <span class="soft small">{who.kind === "user" ? "" : who.kind}</span>
-      </>
-    ),
-  },
-  { key: "from", title: "From", rank: 3, cell: ({ who }) => who.from ?? "this machine" },
-  { key: "action", title: "Action", cell: ({ action }) => <code>{action}</code> },
-  { key: "target", title: "Object", rank: 2, cell: ({ target }) => target.name },
-  { key: "change", title: "Change", rank: 2, cell: (entry) => <Change of={entry} /> },
-  {
-    key: "result",
-    title: "Result",
-    cell: ({ result, code }) => (
-      <span class={result === "done" ? "" : "bad"} title={code ?? undefined}>
-        {result}
-      </span>
-    ),
-  },
-  { key: "code", title: "Code", rank: 3, cell: ({ code }) => (code == null ? "" : <code>{code}</code>) },
-];
 
 export function AuditTab(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ who?: string; action?: string; target?: string }>();
@@ -109,7 +61,7 @@ export function AuditTab(): JSX.Element {
             </Show>
             <Table
               label="Audit"
-              columns={COLUMNS}
+              columns={AUDIT_COLUMNS}
               total={items().length}
               row={(index) => items()[index]}
               id={({ seq }) => String(seq)}

@@ -14,7 +14,9 @@ import { duration } from "../../parts/time";
 import { unless } from "../../session";
 import { keys, setKeys, setTheme, type Theme, theme } from "../../shell/preferences";
 import { Channels } from "./channels";
+import { Configuration } from "./configuration";
 import { Examination } from "./examination";
+import { SupportBundles } from "./support-bundles";
 
 const THEMES: { value: Theme; label: string }[] = [
   { value: "system", label: "as the system has it" },
@@ -38,6 +40,8 @@ export default function Settings(): JSX.Element {
         </Show>
         <Show when={unless("admin") === undefined}>
           <Channels />
+          <Configuration />
+          <SupportBundles />
         </Show>
         <section class="card">
           <h2>This browser</h2>
