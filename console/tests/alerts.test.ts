@@ -4,26 +4,20 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 const receiver = createSocket("udp4");
 let page: Page;
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   receiver.bind(0, "127.0.0.1");
   await once(receiver, "listening");
   page = await browser.open({ width: 1280, height: 900, colorScheme: "light", signedIn: true });
 });
 
-afterAll(async () => {
+afterAll(() => {
   receiver.close();
-  await browser.close();
-  await array.remove();
 });
 
 test("a channel is tested, and its peer gets the message", async () => {

@@ -2,7 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
-import type { TestArray } from "./array";
+import { afterAll, beforeAll } from "vitest";
+import { TestArray } from "./array";
 
 const browserPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync) ?? "chromium";
 
@@ -69,4 +70,19 @@ export class TestBrowser {
         complaints.push(`request: ${sent.url()}`);
     });
   }
+}
+
+/** An array and a browser that run while the tests of a file do. What the file does before its tests comes after their start. */
+export function started(): { array: TestArray; browser: TestBrowser } {
+  const array = new TestArray(program);
+  const browser = new TestBrowser(array);
+  beforeAll(async () => {
+    await array.start();
+    await browser.start();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await array.remove();
+  });
+  return { array, browser };
 }

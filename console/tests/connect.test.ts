@@ -1,26 +1,17 @@
 // Connecting a host in a browser, against a real array: who knocked, the five steps, and a host that the page watches.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 const IQN = "iqn.1998-01.com.vmware:esx05";
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   page = await browser.open({ width: 1280, height: 800, colorScheme: "light", signedIn: true });
   expect((await array.run("volume", "create", "win-dc1", "--size", "64M")).status).toBe(0);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 const press = (name: string) => page.locator("dialog footer").getByRole("button", { name, exact: true }).click();

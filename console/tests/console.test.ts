@@ -3,25 +3,16 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   page = await browser.open({ width: 1280, height: 800, colorScheme: "light", signedIn: false });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 /** Fills a field of the open dialog. */

@@ -1,12 +1,10 @@
 // What a change would do is shown before it is made; two people who change one object both see both versions.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 const run = async (...words: string[]): Promise<string> => {
@@ -22,18 +20,11 @@ const act = async (name: string) => {
 };
 
 beforeAll(async () => {
-  await array.start();
   await run("volume", "create", "db", "--size", "1G");
   await run("snapshot", "create", "db", "monday");
   await run("host", "create", "esx01", "--iqn", "iqn.1998-01.com.vmware:esx01");
   await run("access", "grant", "db", "--host", "esx01");
-  await browser.start();
   page = await browser.open({ width: 1280, height: 900, colorScheme: "light", signedIn: true });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 test("a deletion that is refused cannot be pressed, and says what it would break", async () => {

@@ -2,23 +2,14 @@
 
 import { execFile } from "node:child_process";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { program, started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   page = await browser.open({ width: 1280, height: 800, colorScheme: "light", signedIn: true });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 /** Runs a tool of a host; its status. */

@@ -3,28 +3,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
 /** Directory for pictures of the pages, if they are wanted. */
 const PICTURES = process.env.WINDLASS_PICTURES;
 /** Longest time for a run. */
 const RUN_MS = 90_000;
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   page = await browser.open({ width: 1280, height: 1000, colorScheme: "light", signedIn: true });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 /** Names of volumes and hosts of the array. */

@@ -1,12 +1,10 @@
 // The live stream and history behind the pages, against a real array with real reads and writes.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 let volume = "";
 
@@ -34,8 +32,6 @@ const legend = (of: Page, chart: string, line: string, column: number) =>
 const open = () => browser.open({ width: 1280, height: 900, colorScheme: "light", signedIn: true });
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   for (const words of ["volume create busy --size 64M", "access grant busy --any"]) {
     const { status, output } = await array.run(...words.split(" "), "-q", "--yes");
     expect(status, output).toBe(0);
@@ -43,11 +39,6 @@ beforeAll(async () => {
   volume = JSON.parse((await array.run("volume", "show", "busy", "-o", "json")).output).id;
   await work();
   page = await open();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 test("charts begin with what happened before the page was opened", async () => {

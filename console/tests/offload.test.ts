@@ -2,27 +2,15 @@
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { expect, test } from "vitest";
+import { program, started } from "./browser";
 
 /** Directory for pictures of the page, if they are wanted. */
 const PICTURES = process.env.WINDLASS_PICTURES;
 /** Longest time for the laboratory's case, both ways. */
 const CASE_MS = 120_000;
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
-
-beforeAll(async () => {
-  await array.start();
-  await browser.start();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
-});
+const { array, browser } = started();
 
 /** Runs a case of the laboratory, which ends with status 0 if all of its checks hold. */
 const laboratory = (...words: string[]): Promise<void> =>

@@ -2,12 +2,10 @@
 // mistakes: trash, schedules, locks.
 
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { beforeAll, expect, test } from "vitest";
+import { started } from "./browser";
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 /** Page of the administrator. */
 let page: Page;
 
@@ -17,14 +15,7 @@ const NEXT = "another horse battery";
 const open = () => browser.open({ width: 1280, height: 800, colorScheme: "light", signedIn: false });
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   page = await open();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await array.remove();
 });
 
 /** Fills a field of the open dialog. */

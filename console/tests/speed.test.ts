@@ -4,8 +4,7 @@
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestArray } from "./array";
-import { program, TestBrowser } from "./browser";
+import { started } from "./browser";
 
 /** Volumes; WINDLASS_VOLUMES=50000 for the large measurement. */
 const VOLUMES = Number(process.env.WINDLASS_VOLUMES ?? "5000");
@@ -13,8 +12,7 @@ const VOLUMES = Number(process.env.WINDLASS_VOLUMES ?? "5000");
 const SLACK = 5;
 const WATCHED_MS = 10_000;
 
-const array = new TestArray(program);
-const browser = new TestBrowser(array);
+const { array, browser } = started();
 let page: Page;
 
 const authorization = (): Record<string, string> => ({ Authorization: `Bearer ${array.token}` });
@@ -40,8 +38,6 @@ const until = (act: string, holds: string): Promise<number> =>
   })()`);
 
 beforeAll(async () => {
-  await array.start();
-  await browser.start();
   const names = Array.from({ length: VOLUMES }, (_, index) => `vm-${String(index).padStart(5, "0")}`);
   const headers = { ...authorization(), "Content-Type": "application/json" };
   const makers = Array.from({ length: 4 }, async () => {
@@ -54,10 +50,8 @@ beforeAll(async () => {
   await Promise.all(makers);
 }, 600_000);
 
-afterAll(async () => {
+afterAll(() => {
   console.log(lines.join("\n"));
-  await browser.close();
-  await array.remove();
 });
 
 test("the first load is small and soon there", { timeout: 60_000 }, async () => {
