@@ -7,7 +7,7 @@ use api::{Broken, Effect};
 use hyper::Method;
 use serde::Serialize;
 
-/// Option of commands that delete, roll back, revoke or reclaim.
+/// Option of commands that delete, roll back, revoke or reclaim, and of those that change volumes, shares and files.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct DryRun {
     /// Say what would be freed and what would break, and do nothing

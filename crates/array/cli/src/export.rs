@@ -6,10 +6,11 @@ use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
 use crate::share;
 use api::{Export, ExportGrant};
+use hyper::Method;
 use serde::de::IgnoredAny;
 
 /// Options for the access to a share.
-#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for shares")]
 pub struct Options {
     /// Refuse every change
@@ -25,6 +26,8 @@ pub struct Options {
     /// Accept calls only from ports below 1024
     #[arg(long)]
     privileged_port: bool,
+    #[command(flatten)]
+    rehearsal: DryRun,
 }
 
 /// Users that become the anonymous user.
@@ -41,7 +44,8 @@ pub enum Squash {
 impl Options {
     /// True if none is given.
     pub(crate) const fn is_empty(&self) -> bool {
-        matches!(self, Self { read_only: false, squash: None, anon: None, privileged_port: false })
+        let Self { read_only, squash, anon, privileged_port, rehearsal } = self;
+        !*read_only && squash.is_none() && anon.is_none() && !*privileged_port && !rehearsal.dry_run
     }
 }
 
@@ -107,7 +111,12 @@ pub(crate) async fn grant(
         privileged_port: options.privileged_port,
         ..to
     };
-    let answer = client.post::<Export>(&format!("{}/exports", share::path(share)), &grant).await?;
+    let path = format!("{}/exports", share::path(share));
+    if options.rehearsal.dry_run {
+        let what = format!("grant share {share}");
+        return effect::one(&what, (Method::POST, &path, Some(&grant)), client, output).await;
+    }
+    let answer = client.post::<Export>(&path, &grant).await?;
     output.made("access", &answer.body, answer.created)
 }
 

@@ -1,10 +1,12 @@
 //! `windlass file`: files of shares, which become volumes and are made of volumes.
 
 use crate::client::{Client, query, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::share::parse_ids;
 use api::{File, FileCreate, FileKind, FileRange, FileSet, Volume, VolumeCreate};
+use hyper::Method;
 
 /// Before the name of a volume where a file could be meant.
 const VOLUME: &str = "volume:";
@@ -59,6 +61,8 @@ pub enum Verb {
         /// OFFSET+LENGTH, such as 1G+64M [default: the whole file]
         #[arg(value_name = "RANGE", value_parser = parse_range)]
         range: Option<FileRange>,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Make a range of a file zero, and free its space; the size stays
     #[command(after_help = "Example:\n  windlass file punch vms/a.img 1G+64M")]
@@ -68,6 +72,8 @@ pub enum Verb {
         /// OFFSET+LENGTH
         #[arg(value_name = "RANGE", value_parser = parse_range)]
         range: FileRange,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -148,11 +154,18 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Clone { source, target, owner, mode } => {
             clone(source, target, *owner, mode.as_ref(), client, output).await
         }
-        Verb::Reserve { path, range } => {
+        Verb::Reserve { path, range, rehearsal } => {
             let set = FileSet { reserve: Some(range.unwrap_or_default()), punch: None };
+            if rehearsal.dry_run {
+                return change(&format!("reserve file {path}"), path, &set, client, output).await;
+            }
             output.made("file", &client.patch::<File>(&resource(path)?, &set).await?, true)
         }
-        Verb::Punch { path, range } => {
+        Verb::Punch { path, range, rehearsal } => {
+            let set = FileSet { reserve: None, punch: Some(*range) };
+            if rehearsal.dry_run {
+                return change(&format!("punch file {path}"), path, &set, client, output).await;
+            }
             let resource = resource(path)?;
             let question = format!(
                 "make {} from byte {} of file {path} zero?",
@@ -160,10 +173,20 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 range.offset_bytes
             );
             output.confirm_for(&resource, client, &question).await?;
-            let set = FileSet { reserve: None, punch: Some(*range) };
             output.made("file", &client.patch::<File>(&resource, &set).await?, true)
         }
     }
+}
+
+/// Shows what a change of a file would do.
+async fn change(
+    what: &str,
+    path: &str,
+    set: &FileSet,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    effect::one(what, (Method::PATCH, &resource(path)?, Some(set)), client, output).await
 }
 
 /// Creates a file or a volume.

@@ -70,6 +70,8 @@ pub enum Verb {
         /// Make the filehandles of all hosts stale, so that they have to mount the share again
         #[arg(long)]
         new_handles: bool,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Return a share to the files of one of its snapshots; hosts keep their mounts
     #[command(
@@ -303,7 +305,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let (name, source) = (name.clone(), Some(source.clone()));
             make(&ShareCreate { name, source, ..ShareCreate::default() }, client, output).await
         }
-        Verb::Set { name, new_name, protocols, copy, quota, new_handles } => {
+        Verb::Set { name, new_name, protocols, copy, quota, new_handles, rehearsal } => {
             let set = ShareSet {
                 name: new_name.clone(),
                 protocols: versions(protocols),
@@ -314,6 +316,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             if set == ShareSet::default() {
                 let message = "nothing to change: give --name, --protocols, --copy, --quota or --new-handles";
                 return Err(CliError::usage(message.to_owned()));
+            }
+            if rehearsal.dry_run {
+                let change = (Method::PATCH, path(name), Some(&set));
+                return effect::one(&format!("change share {name}"), (change.0, &change.1, change.2), client, output)
+                    .await;
             }
             if *new_handles {
                 let question = format!("make the filehandles of all hosts of share {name} stale?");

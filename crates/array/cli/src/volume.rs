@@ -65,13 +65,17 @@ pub enum Verb {
         space: Space,
     },
     /// Enlarge a volume
-    #[command(after_help = "Example:\n  windlass volume grow win-dc1 --size 200G")]
+    #[command(
+        after_help = "Examples:\n  windlass volume grow win-dc1 --size 200G\n  windlass volume grow win-dc1 --size 200G --dry-run"
+    )]
     Grow {
         /// Name or id
         name: String,
         /// New size
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
     /// Change the name and settings of a volume
     #[command(
@@ -177,6 +181,8 @@ pub struct Set {
     /// Raise a critical event when this percentage of the size is mapped; above --warn
     #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_or_off)]
     critical: Option<u8>,
+    #[command(flatten)]
+    rehearsal: DryRun,
 }
 
 /// Options for the space of a volume.
@@ -326,8 +332,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let create = new(name, *size, Some(source), *write_cache, space);
             make(&create, client, output).await
         }
-        Verb::Grow { name, size } => {
+        Verb::Grow { name, size, rehearsal } => {
             let set = VolumeSet { size_bytes: Some(*size), ..VolumeSet::default() };
+            if rehearsal.dry_run {
+                return change(name, &set, client, output).await;
+            }
             let volume = client.patch::<Volume>(&path(name), &set).await?;
             output.made("volume", &volume, true)?;
             output.warnings(&volume.warnings);
@@ -370,8 +379,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
+/// Shows what a change of a volume would do.
+async fn change(name: &str, set: &VolumeSet, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    effect::one(&format!("change volume {name}"), (Method::PATCH, &path(name), Some(set)), client, output).await
+}
+
 async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let Set { name, new_name, write_cache, space, label, warn, critical } = set;
+    let Set { name, new_name, write_cache, space, label, warn, critical, rehearsal } = set;
     let write_cache = write_cache.map(|switch| switch == Switch::On);
     let set = VolumeSet {
         name: new_name.clone(),
@@ -384,6 +398,9 @@ async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<
         critical_percent: *critical,
         labels: label.iter().cloned().collect(),
     };
+    if rehearsal.dry_run {
+        return change(name, &set, client, output).await;
+    }
     let volume = client.patch::<Volume>(&path(name), &set).await?;
     output.made("volume", &volume, true)?;
     if write_cache.is_some() {

@@ -108,10 +108,10 @@ impl Edit {
             Self::Host(id, record) => Some((*id, record.is_some())),
             Self::HostGroup(id, record) => Some((*id, record.is_some())),
             Self::Share(id, record) => Some((*id, record.is_some())),
+            Self::Schedule(id, record) => Some((*id, record.is_some())),
             Self::Access(..)
             | Self::Export(..)
             | Self::Trash(..)
-            | Self::Schedule(..)
             | Self::Portal(..)
             | Self::PortGroup(..)
             | Self::ConfiguredPorts(_) => None,
@@ -215,16 +215,22 @@ impl Directory {
         self.revision
     }
 
-    /// Tag of a volume, snapshot, share, host or host group in an array that has been running since
+    /// Tag of a volume, snapshot, share, host, host group or schedule in an array that has been running since
     /// `started`.
     pub(crate) fn tag(&self, started: Timestamp, id: Uuid) -> Option<String> {
         self.changed.get(&id).map(|revision| tag(started, *revision))
     }
 
+    /// True for a change of a schedule that its runs make: they are none of what an administrator knows of it.
+    fn is_progress(&self, edit: &Edit) -> bool {
+        let Edit::Schedule(id, Some(after)) = edit else { return false };
+        self.schedules.get(id).is_some_and(|before| before.has_settings_of(after))
+    }
+
     /// Makes one change, with its index entries.
     pub(crate) fn apply(&mut self, edit: Edit) {
         self.revision += 1;
-        if let Some((id, exists)) = edit.object() {
+        if let Some((id, exists)) = edit.object().filter(|_| !self.is_progress(&edit)) {
             if exists {
                 self.changed.insert(id, self.revision);
             } else {

@@ -60,6 +60,18 @@ pub enum FileKind {
     Special,
 }
 
+impl FileKind {
+    /// Word of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Symlink => "symbolic link",
+            Self::Special => "special file",
+        }
+    }
+}
+
 /// Attributes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileInfo {
@@ -88,7 +100,7 @@ pub struct FileInfo {
 }
 
 /// Space of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSpace {
     /// Bytes that the file has mapped.
     pub mapped_bytes: u64,
@@ -125,6 +137,28 @@ pub struct FileRange {
     pub offset_bytes: u64,
     /// Number of bytes; absent: up to the end of the file.
     pub length_bytes: Option<u64>,
+}
+
+impl FileRange {
+    /// Length of the range in a file of this size. Errors: the range is empty. `shown`: the file, for messages.
+    pub fn length_in(self, size_bytes: u64, shown: &str) -> Result<u64, FileError> {
+        let Self { offset_bytes, length_bytes } = self;
+        match length_bytes {
+            Some(0) => Err(self.impossible(shown)),
+            Some(length_bytes) => Ok(length_bytes),
+            None => {
+                let length_bytes = size_bytes.checked_sub(offset_bytes).filter(|length| *length > 0);
+                length_bytes.ok_or_else(|| FileError::BeyondEnd { path: shown.to_owned(), offset_bytes, size_bytes })
+            }
+        }
+    }
+
+    /// Error of a range that no file can have. `shown`: the file, for messages.
+    pub fn impossible(self, shown: &str) -> FileError {
+        let Self { offset_bytes, length_bytes } = self;
+        let path = shown.to_owned();
+        FileError::InvalidRange { path, offset_bytes, length_bytes: length_bytes.unwrap_or_default() }
+    }
 }
 
 /// Content of a file as of one instant. Its capture is deleted on drop, unless [`Self::used`] was called.

@@ -1,7 +1,6 @@
 //! Execution of a dry run.
 
 use super::{Effect, Rehearsal};
-use crate::condition::Class;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::request::Request;
@@ -31,17 +30,17 @@ impl<R: Rehearsed> Request for DryRun<R> {
             control.check_expectation()?;
             self.0.rehearse(control)
         };
-        let (freed, breaks, warnings) = match planned {
-            Ok(rehearsal) => rehearsal.into_parts(),
-            Err(error) if matches!(error.class(), Class::Conflict | Class::NoSpace) => {
-                return Ok(Effect { problem: Some(error), ..Effect::default() });
+        let effect = match planned {
+            Ok(rehearsal) => {
+                let (freed, breaks, warnings) = rehearsal.into_parts();
+                let frees_bytes = match freed {
+                    Some(objects) => control.freed_by(&objects, &mut control.patience()).await?,
+                    None => None,
+                };
+                Ok(Effect { frees_bytes, takes_bytes: None, breaks, warnings, problem: None })
             }
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         };
-        let frees_bytes = match freed {
-            Some(objects) => control.freed_by(&objects, &mut control.patience()).await?,
-            None => None,
-        };
-        Ok(Effect { frees_bytes, takes_bytes: None, breaks, warnings, problem: None })
+        Effect::or_refusal(effect)
     }
 }

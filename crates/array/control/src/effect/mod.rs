@@ -10,7 +10,7 @@ pub use dry_run::{DryRun, Rehearsed};
 pub use rehearsal::Rehearsal;
 pub(crate) use rehearsal::names_in_words;
 
-use crate::condition::UserKind;
+use crate::condition::{Class, UserKind};
 use crate::error::ControlError;
 use crate::pools::state::Warning;
 
@@ -30,6 +30,24 @@ pub struct Effect {
     pub problem: Option<ControlError>,
 }
 
+impl Effect {
+    /// Effect of a change that is about no object of the pool.
+    pub(crate) fn of(rehearsal: Rehearsal) -> Self {
+        let (_, breaks, warnings) = rehearsal.into_parts();
+        Self { breaks, warnings, ..Self::default() }
+    }
+
+    /// A refusal that depends on the state of the array as a part of the effect. Other errors stay errors.
+    pub(crate) fn or_refusal(effect: Result<Self, ControlError>) -> Result<Self, ControlError> {
+        match effect {
+            Err(error) if matches!(error.class(), Class::Conflict | Class::NoSpace) => {
+                Ok(Self { problem: Some(error), ..Self::default() })
+            }
+            effect => effect,
+        }
+    }
+}
+
 /// Object that a change breaks, besides the object that is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
@@ -46,6 +64,8 @@ pub struct Broken {
 pub enum BrokenKind {
     /// A grant of a volume, or a rule of a share.
     Access,
+    /// A file of a share.
+    File,
     /// A host group.
     HostGroup,
     /// A name by which a host is known.
@@ -66,8 +86,9 @@ pub enum BrokenKind {
 
 impl BrokenKind {
     /// All kinds, in the order of their names.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Access,
+        Self::File,
         Self::HostGroup,
         Self::Initiator,
         Self::Job,
@@ -82,6 +103,7 @@ impl BrokenKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Access => "access",
+            Self::File => "file",
             Self::HostGroup => "host-group",
             Self::Initiator => "initiator",
             Self::Job => "job",

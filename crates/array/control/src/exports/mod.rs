@@ -154,6 +154,55 @@ impl Request for ExportGrant {
 
     async fn run(&self, control: &Control) -> Result<Outcome<ExportView>, ControlError> {
         let _changes = control.lock_changes().await;
+        let Granted { share, existing, record } = self.plan(control)?;
+        let changed = existing.as_ref() != Some(&record);
+        if changed {
+            let published = [Change::ExportsChanged { object: share.object }];
+            control.commit(vec![record.put()?], vec![record.clone().into()], &published).await?;
+        }
+        Ok(Outcome { view: control.see(|facts| facts.export_view(&record)), changed })
+    }
+
+    fn event(&self, outcome: &Outcome<ExportView>) -> Option<Draft> {
+        let ExportView { record, share, .. } = &outcome.view;
+        let access = if record.read_only { "to read" } else { "to read and write" };
+        let message = format!("share {share} granted to {} {access}, squash {}", self.grantee, record.squash.name());
+        outcome.changed.then(|| Draft::info("access-granted", share, message))
+    }
+}
+
+impl Rehearsed for ExportGrant {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        let Granted { share, existing, record } = self.plan(control)?;
+        let Some(existing) = existing else { return Ok(Rehearsal::default()) };
+        let users = || [export_user(&control.directory(), &record)];
+        let mut rehearsal = Rehearsal::default();
+        if record.read_only && !existing.read_only {
+            let why = format!("it can only read share {}: its writes fail at once", share.name);
+            rehearsal = rehearsal.breaks_users(users(), &why);
+        }
+        if record.squash != existing.squash {
+            let why = format!("its users become the anonymous user: {}", record.squash.name());
+            rehearsal = rehearsal.breaks_users(users(), &why);
+        }
+        if record.privileged_port && !existing.privileged_port {
+            rehearsal = rehearsal.breaks_users(users(), "its calls from ports of 1024 and above are refused");
+        }
+        Ok(rehearsal)
+    }
+}
+
+/// A rule that is possible.
+struct Granted {
+    share: ShareRecord,
+    /// The rule about the same hosts, which it replaces.
+    existing: Option<ExportRecord>,
+    record: ExportRecord,
+}
+
+impl ExportGrant {
+    /// Checks the rule, and plans it.
+    fn plan(&self, control: &Control) -> Result<Granted, ControlError> {
         let share = control.directory().share(&self.share)?.clone();
         let to = find_hosts(&control.directory(), &self.grantee)?;
         check_addressed(&control.directory(), to)?;
@@ -172,19 +221,7 @@ impl Request for ExportGrant {
             privileged_port: self.privileged_port,
             created: existing.as_ref().map_or_else(|| control.environment().now(), |existing| existing.created),
         };
-        let changed = existing.as_ref() != Some(&record);
-        if changed {
-            let published = [Change::ExportsChanged { object: share.object }];
-            control.commit(vec![record.put()?], vec![record.clone().into()], &published).await?;
-        }
-        Ok(Outcome { view: control.see(|facts| facts.export_view(&record)), changed })
-    }
-
-    fn event(&self, outcome: &Outcome<ExportView>) -> Option<Draft> {
-        let ExportView { record, share, .. } = &outcome.view;
-        let access = if record.read_only { "to read" } else { "to read and write" };
-        let message = format!("share {share} granted to {} {access}, squash {}", self.grantee, record.squash.name());
-        outcome.changed.then(|| Draft::info("access-granted", share, message))
+        Ok(Granted { share, existing, record })
     }
 }
 

@@ -8,6 +8,7 @@ mod create;
 pub(crate) mod error;
 mod list;
 mod punch;
+mod rehearsal;
 mod reserve;
 mod show;
 
@@ -15,5 +16,6 @@ pub use create::{FileCreate, FileFrom};
 pub use error::FileError;
 pub use list::{FileList, FileListView};
 pub use punch::FilePunch;
+pub use rehearsal::{FileChange, FileRehearsal};
 pub use reserve::FileReserve;
 pub use show::{FileShow, FileView};

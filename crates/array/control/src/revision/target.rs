@@ -5,6 +5,7 @@ use crate::effect::DryRun;
 use crate::error::ControlError;
 use crate::host_groups::{HostGroupDelete, HostGroupSet, HostGroupShow};
 use crate::hosts::{HostDelete, HostSet, HostShow};
+use crate::schedules::{ScheduleDelete, ScheduleSet, ScheduleShow};
 use crate::shares::{ShareDelete, ShareRollback, ShareSet, ShareShow};
 use crate::snapshots::{SnapshotDelete, SnapshotShow};
 use crate::volumes::{VolumeDelete, VolumeRollback, VolumeSet, VolumeShow};
@@ -49,4 +50,7 @@ targets! {
     HostGroupShow: host_group of group;
     HostGroupSet: host_group of group;
     HostGroupDelete: host_group of group;
+    ScheduleShow: schedule of schedule;
+    ScheduleSet: schedule of schedule;
+    ScheduleDelete: schedule of schedule;
 }

@@ -48,6 +48,14 @@ pub struct ScheduleRecord {
     pub last: Option<LastRun>,
 }
 
+impl ScheduleRecord {
+    /// True if another state of the schedule differs in the progress of its runs alone.
+    pub(crate) fn has_settings_of(&self, other: &Self) -> bool {
+        let Self { rules_changed, next, run, last, .. } = other.clone();
+        Self { rules_changed, next, run, last, ..self.clone() } == *other
+    }
+}
+
 /// Label of volumes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

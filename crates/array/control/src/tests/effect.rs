@@ -178,6 +178,55 @@ fn a_deletion_names_schedules_that_have_the_volume_by_label() {
 }
 
 #[test]
+fn a_change_of_a_volume_says_what_cannot_be_undone() {
+    let array = Array::new();
+    array.create("v1");
+    let set = |change: VolumeSet| VolumeSet { volume: "v1".to_owned(), ..change };
+    let grow = |size_bytes| set(VolumeSet { size_bytes: Some(size_bytes), ..VolumeSet::default() });
+    let size_bytes = array.run(VolumeShow { volume: "v1".to_owned() }).unwrap().object.size_bytes;
+    // A volume does not shrink in any state: an error, as of the change.
+    assert_eq!(array.code(DryRun(grow(size_bytes / 2))), array.code(grow(size_bytes / 2)));
+    let cached = VolumeSet { write_cache: Some(true), ..grow(2 * size_bytes) };
+    assert_eq!(warnings(&compare(&array, &cached, false)), ["size-changed", "write-cache-on"]);
+    assert_eq!(dry(&array, &cached), Effect::default());
+    let thick = |size_bytes| VolumeSet { reserve: Some(Reserve::Thick), ..grow(size_bytes) };
+    assert_eq!(warnings(&dry(&array, &thick(1 << 47))), ["size-changed", "no-space-to-keep"]);
+    array.run(thick(2 * size_bytes)).unwrap();
+    let thin = set(VolumeSet { reserve: Some(Reserve::Thin), ..VolumeSet::default() });
+    assert_eq!(warnings(&compare(&array, &thin, false)), ["promise-ends"]);
+    let taken = set(VolumeSet { name: Some("v2".to_owned()), ..VolumeSet::default() });
+    array.create("v2");
+    assert_eq!(compare(&array, &taken, false).problem.unwrap().code(), "exists");
+}
+
+#[test]
+fn a_change_of_a_share_names_the_hosts_that_notice() {
+    let array = Array::new();
+    array.run(ShareCreate::new("s1")).unwrap();
+    let grant = ExportGrant {
+        share: "s1".to_owned(),
+        grantee: ExportGrantee::Any,
+        read_only: false,
+        squash: None,
+        anonymous: None,
+        privileged_port: false,
+    };
+    array.run(grant).unwrap();
+    let object = array.run(ShareShow { share: "s1".to_owned() }).unwrap().object.id;
+    array.catalog.set_mapped(object, 3 * MIB);
+    let set = |change: ShareSet| ShareSet { share: "s1".to_owned(), ..change };
+    let quota = |bytes| set(ShareSet { quota_bytes: Some(bytes), ..ShareSet::default() });
+    assert_eq!(warnings(&dry(&array, &quota(Some(3 * MIB)))), ["quota-used-up"]);
+    assert_eq!(compare(&array, &quota(Some(4 * MIB)), false), Effect::default());
+    assert_eq!(compare(&array, &quota(None), false), Effect::default());
+    let stale = set(ShareSet { new_handles: true, ..ShareSet::default() });
+    assert_eq!(broken(&compare(&array, &stale, false)), [("access", "any host")]);
+    let renamed = set(ShareSet { name: Some("s2".to_owned()), ..ShareSet::default() });
+    assert_eq!(broken(&compare(&array, &renamed, false)), [("access", "any host")]);
+    assert_eq!(array.code(DryRun(renamed)), "not-found");
+}
+
+#[test]
 fn a_revocation_names_the_sessions_that_lose_the_volume() {
     let array = Array::new();
     busy_volume(&array);

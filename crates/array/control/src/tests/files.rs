@@ -244,3 +244,24 @@ fn refusals_of_files_have_codes_and_nothing_is_reported_as_done() {
     let listed = array.run(FileList { path: "vms@monday".to_owned(), part }).unwrap();
     assert_eq!((listed.share.as_str(), listed.listing.files.len()), ("vms@monday", 1));
 }
+
+#[test]
+fn a_dry_run_of_a_file_looks_and_changes_nothing() {
+    let (array, files) = array();
+    let ask = |path: &str, change, range| array.run(FileRehearsal { path: path.to_owned(), change, range });
+    let range = |offset_bytes, length_bytes| FileRange { offset_bytes, length_bytes: Some(length_bytes) };
+    let effect = ask("vms/a.img", FileChange::Punch, range(4096, 8192)).unwrap();
+    assert_eq!(effect.breaks[0].why, "904 B from byte 4096 become zeros");
+    let codes = |effect: &Effect| effect.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>();
+    assert_eq!((codes(&effect), effect.frees_bytes), (vec!["content-kept"], None));
+    let effect = ask("vms/a.img", FileChange::Reserve, range(0, 1 << 60)).unwrap();
+    assert_eq!((codes(&effect), effect.takes_bytes), (vec!["size-changed", "no-space-to-keep"], Some(1 << 60)));
+    // A snapshot does not change: a part of the answer, as of every refusal by the state of the array.
+    let effect = ask("vms@monday/a.img", FileChange::Reserve, FileRange::default()).unwrap();
+    assert_eq!(effect.problem.unwrap().code(), "read-only");
+    assert_eq!(ask("vms/a.img", FileChange::Punch, range(0, 0)).unwrap_err().code(), "invalid-range");
+    files.refusal.replace(Some(FileError::NotFound { path: "vms/b.img".to_owned() }.into()));
+    assert_eq!(ask("vms/b.img", FileChange::Punch, range(0, 1)).unwrap_err().code(), "not-found");
+    let calls = files.calls.borrow();
+    assert!(calls.iter().all(|call| call.starts_with("show ")), "{calls:?}");
+}

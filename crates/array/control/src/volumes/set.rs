@@ -3,6 +3,7 @@
 use super::{Reserve, check_labels, check_size, wanted_reservation};
 use crate::condition::Noun;
 use crate::control::Control;
+use crate::effect::{Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
@@ -12,7 +13,7 @@ use crate::request::Request;
 use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::VolumeRecord;
-use pool::CatalogChange;
+use pool::{CatalogChange, ObjectInfo, Reservation};
 use std::collections::BTreeMap;
 
 /// Changes a volume; absent fields keep their values.
@@ -48,6 +49,71 @@ impl Request for VolumeSet {
         self.check_thresholds()?;
         count_before_promising(control, self).await?;
         let _changes = control.lock_changes().await;
+        let Plan { record, present, changes, published, .. } = self.plan(control)?;
+        if !changes.is_empty() {
+            control.commit(changes, vec![record.clone().into()], &published).await?;
+        }
+        let mut view = control.show_volume(record).await?;
+        if view.object.size_bytes > present.size_bytes {
+            view.warnings = control.space_warnings();
+        }
+        Ok(view)
+    }
+
+    fn event(&self, view: &VolumeView) -> Option<Draft> {
+        let message = format!("volume {} changed: {}", self.volume, self.changes().join(", "));
+        Some(Draft::info("volume-changed", &view.record.name, message))
+    }
+}
+
+impl Rehearsed for VolumeSet {
+    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
+        self.check_thresholds()?;
+        let Plan { record, present, size_bytes, reservation, .. } = self.plan(control)?;
+        let name = &record.name;
+        let mut rehearsal = Rehearsal::default();
+        if size_bytes > present.size_bytes {
+            let (before, after) = (text::size::exact(present.size_bytes), text::size::exact(size_bytes));
+            let message = format!("volume {name} grows from {before} to {after}, and cannot shrink again");
+            rehearsal = rehearsal.warns("size-changed", message).warns_all(control.space_warnings());
+        }
+        if self.write_cache == Some(true) && !present.write_cache {
+            let message = "what hosts have written since their last flush is lost when the array stops without warning";
+            rehearsal = rehearsal.warns("write-cache-on", message);
+        }
+        if reservation.is_none() && present.reservation.is_some() {
+            let message = format!("no space is kept for volume {name} any more: its writes fail when the pool is full");
+            rehearsal = rehearsal.warns("promise-ends", message);
+        }
+        let promises = size_bytes > present.size_bytes || reservation != present.reservation;
+        let needed = size_bytes.saturating_sub(present.mapped_bytes);
+        let available = control.catalog().space().available_bytes(present.promised_bytes);
+        if reservation.is_some() && promises && needed > available {
+            let (needed, available) = (text::size::exact(needed), text::size::exact(available));
+            let message = format!("the space to keep for volume {name} is {needed}, and {available} are available");
+            rehearsal = rehearsal.warns("no-space-to-keep", message);
+        }
+        Ok(rehearsal)
+    }
+}
+
+/// A change that is possible.
+struct Plan {
+    /// The volume after the change.
+    record: VolumeRecord,
+    /// Its object before.
+    present: ObjectInfo,
+    /// Size after the change.
+    size_bytes: u64,
+    /// Reservation after the change.
+    reservation: Option<Reservation>,
+    changes: Vec<CatalogChange>,
+    published: Vec<Change>,
+}
+
+impl VolumeSet {
+    /// Checks the change, but for its thresholds and for the space that the pool has, and plans it.
+    fn plan(&self, control: &Control) -> Result<Plan, ControlError> {
         let mut record = control.directory().volume(&self.volume)?.clone();
         let present = control.object(record.object)?;
         let object = record.object;
@@ -65,7 +131,8 @@ impl Request for VolumeSet {
         if control.directory().volume_by_id(record.id) != Some(&record) {
             changes.push(record.put()?);
         }
-        if let Some(size_bytes) = self.size_bytes.filter(|size_bytes| *size_bytes != present.size_bytes) {
+        let size_bytes = self.size_bytes.unwrap_or(present.size_bytes);
+        if size_bytes != present.size_bytes {
             check_size(size_bytes)?;
             if size_bytes < present.size_bytes {
                 let (name, present_bytes) = (record.name, present.size_bytes);
@@ -87,23 +154,9 @@ impl Request for VolumeSet {
         if let Some(enabled) = self.zero_detection.filter(|enabled| *enabled != present.zero_detection) {
             changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
         }
-        if !changes.is_empty() {
-            control.commit(changes, vec![record.clone().into()], &published).await?;
-        }
-        let mut view = control.show_volume(record).await?;
-        if view.object.size_bytes > present.size_bytes {
-            view.warnings = control.space_warnings();
-        }
-        Ok(view)
+        Ok(Plan { record, present, size_bytes, reservation, changes, published })
     }
 
-    fn event(&self, view: &VolumeView) -> Option<Draft> {
-        let message = format!("volume {} changed: {}", self.volume, self.changes().join(", "));
-        Some(Draft::info("volume-changed", &view.record.name, message))
-    }
-}
-
-impl VolumeSet {
     /// Checks the range of the thresholds.
     fn check_thresholds(&self) -> Result<(), ControlError> {
         if [self.warn_percent, self.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {

@@ -1,7 +1,7 @@
 //! `/api/v1/exports` and `/api/v1/shares/{share}/exports`.
 
 use crate::http::answer::listing;
-use crate::http::dry_run::DryRun;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
@@ -54,6 +54,7 @@ fn own(share: String, _: NoFilter) -> Result<control::ExportList, Fault> {
 )]
 pub(super) async fn grant(
     State(array): State<ArrayHandle>,
+    DryRun(is_dry): DryRun,
     Path(share): Path<String>,
     Body(body): Body<ExportGrant>,
 ) -> Result<Response, Fault> {
@@ -77,6 +78,9 @@ pub(super) async fn grant(
         anonymous,
         privileged_port: body.privileged_port,
     };
+    if is_dry {
+        return dry_run::answer(&array, request).await;
+    }
     let outcome = array.call(request).await?;
     let export = convert::export(outcome.view);
     let location = format!("/api/v1/shares/{}/exports/{}", export.share, export.host.replace('/', "%2F"));

@@ -2,14 +2,15 @@
 
 use crate::http::answer::{next_part, number};
 use crate::http::convert;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use api::{File, FileCreate, FileList, FileSet, List, Problem};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
-use axum::response::Response;
-use control::{FileFrom, FilePart};
+use axum::response::{IntoResponse, Response};
+use control::{FileChange, FileFrom, FilePart};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -131,17 +132,26 @@ pub(super) async fn show(
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    DryRun(is_dry): DryRun,
     Path((share, path)): Path<(String, String)>,
     Body(body): Body<FileSet>,
-) -> Result<Json<File>, Fault> {
+) -> Result<Response, Fault> {
     let path = file(&share, &path);
-    let view = match (body.reserve, body.punch) {
-        (Some(range), None) => array.call(control::FileReserve { path, range: convert::file_range(range) }).await?,
-        (None, Some(range)) => array.call(control::FilePunch { path, range: convert::file_range(range) }).await?,
+    let (change, range) = match (body.reserve, body.punch) {
+        (Some(range), None) => (FileChange::Reserve, convert::file_range(range)),
+        (None, Some(range)) => (FileChange::Punch, convert::file_range(range)),
         _ => {
             let detail = "exactly one of reserve and punch is required".to_owned();
             return Err(invalid(StatusCode::UNPROCESSABLE_ENTITY, detail));
         }
     };
-    Ok(Json(convert::file_view(view)))
+    if is_dry {
+        let effect = array.call(control::FileRehearsal { path, range, change }).await?;
+        return Ok(Json(convert::effect(effect)).into_response());
+    }
+    let view = match change {
+        FileChange::Reserve => array.call(control::FileReserve { path, range }).await?,
+        FileChange::Punch => array.call(control::FilePunch { path, range }).await?,
+    };
+    Ok(Json(convert::file_view(view)).into_response())
 }

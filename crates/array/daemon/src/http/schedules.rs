@@ -3,10 +3,11 @@
 use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::convert;
-use crate::http::dry_run::DryRun;
+use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, made};
 use crate::http::locks;
 use crate::http::problem::Fault;
+use crate::http::revision::{self, IfMatch};
 use crate::people::Caller;
 use api::{Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet};
 use axum::extract::State;
@@ -93,11 +94,8 @@ pub(super) async fn preview(
     params(("schedule" = String, Path, description = "Name or id")),
     responses((status = 200, body = Schedule))
 )]
-pub(super) async fn show(
-    State(array): State<ArrayHandle>,
-    Path(schedule): Path<String>,
-) -> Result<Json<Schedule>, Fault> {
-    answer::show(&array, control::ScheduleShow { schedule }, convert::schedule).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(schedule): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::ScheduleShow { schedule }, convert::schedule).await
 }
 
 /// Changes a schedule. Snapshots that the new rules do not keep are removed at once. A lock of more than 30 days
@@ -107,17 +105,22 @@ pub(super) async fn show(
     path = "/api/v1/schedules/{schedule}",
     operation_id = "schedule_set",
     tag = "schedules",
-    params(("schedule" = String, Path, description = "Name or id")),
+    params(
+        ("schedule" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = ScheduleSet,
     responses((status = 200, body = Schedule))
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
     Extension(caller): Extension<Caller>,
+    condition: IfMatch,
     Path(schedule): Path<String>,
     Body(body): Body<ScheduleSet>,
-) -> Result<Json<Schedule>, Fault> {
+) -> Result<Response, Fault> {
     locks::check_seconds(&caller, body.lock_seconds)?;
+    let present = control::ScheduleShow { schedule: schedule.clone() };
     let ScheduleSet { when, zone, volumes, label, keep, keep_last, lock_seconds, paused } = body;
     let request = control::ScheduleSet {
         schedule,
@@ -130,7 +133,7 @@ pub(super) async fn set(
         lock_seconds: lock_seconds.map(|seconds| (seconds != 0).then_some(seconds)),
         paused,
     };
-    answer::change(&array, request, convert::schedule).await
+    revision::change(&array, condition, request, present, convert::schedule).await
 }
 
 /// Deletes a schedule. Its snapshots stay.
@@ -139,15 +142,24 @@ pub(super) async fn set(
     path = "/api/v1/schedules/{schedule}",
     operation_id = "schedule_delete",
     tag = "schedules",
-    params(("schedule" = String, Path, description = "Name or id")),
+    params(
+        ("schedule" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     responses((status = 204, description = "Deleted"))
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     dry_run: DryRun,
+    condition: IfMatch,
     Path(schedule): Path<String>,
 ) -> Result<Response, Fault> {
-    answer::without_body(&array, dry_run, control::ScheduleDelete { schedule }).await
+    let present = control::ScheduleShow { schedule: schedule.clone() };
+    let request = control::ScheduleDelete { schedule };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::schedule).await;
+    }
+    revision::delete(&array, condition, request, present, convert::schedule).await
 }
 
 /// Runs a schedule now: takes snapshots of all its members, and applies its rules.

@@ -190,6 +190,7 @@ pub(super) async fn offload(
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(share): Path<String>,
     Body(ShareSet { name, protocols, copy, quota_bytes, new_handles }): Body<ShareSet>,
@@ -199,6 +200,9 @@ pub(super) async fn set(
     let quota_bytes = quota_bytes.map(|bytes| (bytes != 0).then_some(bytes));
     let copy = copy.map(convert::wanted_copy_policy);
     let set = control::ShareSet { share, name, protocols, copy, quota_bytes, new_handles };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, set, present, convert::share).await;
+    }
     revision::change(&array, condition, set, present, convert::share).await
 }
 

@@ -141,6 +141,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<St
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    dry_run: DryRun,
     condition: IfMatch,
     Path(volume): Path<String>,
     Body(body): Body<VolumeSet>,
@@ -171,6 +172,9 @@ pub(super) async fn set(
         critical_percent: critical_percent.map(unless_zero),
         labels,
     };
+    if dry_run.0 {
+        return dry_run::answer_if(&array, condition, request, present, convert::volume).await;
+    }
     revision::change(&array, condition, request, present, convert::volume).await
 }
 

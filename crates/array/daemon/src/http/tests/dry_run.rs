@@ -46,6 +46,10 @@ async fn a_dry_run_of_every_operation_that_has_one_answers_and_leaves_no_trace()
     let sign_in_path = format!("/api/v1/sign-ins/{id}");
     let calls = [
         ("volume_delete", "DELETE", "/api/v1/volumes/v1?revoke=true&with_snapshots=true", None),
+        ("volume_set", "PATCH", "/api/v1/volumes/v1", Some(json!({ "size_bytes": 2 << 20, "write_cache": true }))),
+        ("share_set", "PATCH", "/api/v1/shares/s1", Some(json!({ "name": "s2", "new_handles": true }))),
+        ("file_set", "PATCH", "/api/v1/shares/s1/files/a.img", Some(json!({ "punch": { "length_bytes": 4096 } }))),
+        ("export_grant", "POST", "/api/v1/shares/s1/exports", Some(json!({ "any": true, "read_only": true }))),
         ("volume_rollback", "POST", "/api/v1/volumes/v1/rollback", Some(json!({ "snapshot": "monday" }))),
         ("volume_reclaim", "POST", "/api/v1/volumes/v1/reclaim", Some(json!({}))),
         ("snapshot_delete", "DELETE", "/api/v1/snapshots/v1@monday?now=true", None),
@@ -99,6 +103,9 @@ async fn a_dry_run_of_every_operation_that_has_one_answers_and_leaves_no_trace()
     let effect = ask("DELETE", "/api/v1/volumes/v1?dry_run=true").await.body;
     assert_eq!((&effect["allowed"], &effect["problem"]["code"]), (&json!(false), &json!("in-use")));
     assert_eq!(effect["problem"]["users"][0]["description"], "host h1, LUN 0");
+    let only_read = Some(json!({ "any": true, "read_only": true }));
+    let effect = plane.ask(&root, "POST", "/api/v1/shares/s1/exports?dry_run=true", only_read).await.body;
+    assert_eq!(effect["breaks"][0]["why"], "it can only read share s1: its writes fail at once");
     let effect = ask("DELETE", "/api/v1/users/otto?dry_run=true").await.body;
     assert_eq!(effect["breaks"], json!([{ "kind": "sign-in", "name": id, "why": "it ends at once" }]));
     let effect = ask("DELETE", "/api/v1/users/anna?dry_run=true").await.body;

@@ -27,6 +27,8 @@ async fn with_objects() -> Router {
     post(&app, "/api/v1/shares", json!({ "name": "s1" })).await;
     post(&app, "/api/v1/hosts", json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"] })).await;
     post(&app, "/api/v1/host-groups", json!({ "name": "g1", "hosts": [] })).await;
+    let schedule = json!({ "name": "nightly", "when": { "daily": { "minute": 120 } }, "volumes": ["v1"], "keep": {} });
+    post(&app, "/api/v1/schedules", schedule).await;
     app
 }
 
@@ -38,6 +40,7 @@ async fn the_second_of_two_administrators_is_told_what_the_first_changed() {
         ("/api/v1/shares/s1", json!({ "quota_bytes": 1 << 30 }), json!({ "quota_bytes": 0 })),
         ("/api/v1/hosts/h1", json!({ "addresses": ["192.0.2.1"] }), json!({ "addresses": [] })),
         ("/api/v1/host-groups/g1", json!({ "add": ["h1"] }), json!({ "remove": ["h1"] })),
+        ("/api/v1/schedules/nightly", json!({ "keep_last": 5 }), json!({ "paused": true })),
     ] {
         let (_, known, _) = ask(&app, "GET", path, &[], Value::Null).await;
         let known = known.unwrap_or_else(|| panic!("{path} has no tag"));
@@ -117,4 +120,18 @@ async fn only_changes_of_the_object_itself_change_its_tag() {
     let rolled_back = tag().await;
     send(&app, "PATCH", path, Some(json!({ "size_bytes": 2_u64 << 30 }))).await;
     assert!(rolled_back != before && tag().await != rolled_back);
+}
+
+/// A run changes the record of its schedule, and nothing of what the client has to know.
+#[tokio::test]
+async fn a_run_of_a_schedule_does_not_change_its_tag() {
+    let app = with_objects().await;
+    let path = "/api/v1/schedules/nightly";
+    let (_, known, before) = ask(&app, "GET", path, &[], Value::Null).await;
+    let (status, _, ran) = ask(&app, "POST", &format!("{path}/run"), &[], Value::Null).await;
+    assert_eq!(status, 200, "{ran}");
+    let (_, after, present) = ask(&app, "GET", path, &[], Value::Null).await;
+    assert_ne!(before["last"], present["last"]);
+    assert_eq!(known, after);
+    assert_eq!(ask(&app, "PATCH", path, &[&known.unwrap()], json!({ "keep_last": 4 })).await.0, 200);
 }

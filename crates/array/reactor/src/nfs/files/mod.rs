@@ -10,8 +10,8 @@ use super::file_system::ShareFiles;
 use super::service::timestamp;
 use block::BlockDevice;
 use control::{
-    CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
-    FileRefusal, FileSource, LiveFiles,
+    CapturedFile, FileAttributes, FileCall, FileInfo, FileListing, FilePart, FilePlace, FileRange, FileRefusal,
+    FileSource, LiveFiles,
 };
 use description::{info, list};
 use files::{Object, WholeSource};
@@ -24,7 +24,7 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 use unit::{OffloadClient, OffloadWork, Primitive};
-use vfs::{Attributes, Call, Caller, Changed, Created, FileSystem, FsError, Place, SetAttributes};
+use vfs::{Call, Caller, Changed, Created, FileSystem, FsError, Place, SetAttributes};
 
 /// Permission bits of a file whose content is that of a volume.
 const MODE_OF_VOLUME: u16 = 0o600;
@@ -86,7 +86,7 @@ impl<M: Media + 'static> AllFiles<M> {
             let caller = Caller::root();
             let call = Call::new(&caller, all.now());
             let found = regular(&*files, call, &at).await?;
-            let (offset, length) = (range.offset_bytes, length_of(range, &found, &at)?);
+            let (offset, length) = (range.offset_bytes, range.length_in(found.size_bytes, &at.shown)?);
             let changed = match change {
                 SpaceChange::Reserve => {
                     let reserving = files.allocate(call, found.file, offset, length);
@@ -207,29 +207,10 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
     }
 }
 
-fn invalid(range: FileRange, at: &FilePlace) -> FileError {
-    let FileRange { offset_bytes, length_bytes } = range;
-    FileError::InvalidRange { path: at.shown.clone(), offset_bytes, length_bytes: length_bytes.unwrap_or_default() }
-}
-
-/// Length of a range that is not empty.
-fn length_of(range: FileRange, file: &Attributes, at: &FilePlace) -> Result<u64, FileError> {
-    match range.length_bytes {
-        Some(0) => Err(invalid(range, at)),
-        Some(length_bytes) => Ok(length_bytes),
-        None => {
-            let FileRange { offset_bytes, .. } = range;
-            let (path, size_bytes) = (at.shown.clone(), file.size_bytes);
-            let length_bytes = size_bytes.checked_sub(offset_bytes).filter(|length| *length > 0);
-            length_bytes.ok_or(FileError::BeyondEnd { path, offset_bytes, size_bytes })
-        }
-    }
-}
-
 /// Refusal of a change of a range.
 fn of_range(error: FsError, range: FileRange, at: &FilePlace) -> FileRefusal {
     match error {
-        FsError::BadRange => invalid(range, at).into(),
+        FsError::BadRange => range.impossible(&at.shown).into(),
         error => refused(error, &at.shown),
     }
 }
