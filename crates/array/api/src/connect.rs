@@ -1,6 +1,6 @@
 //! Connecting hosts: what an administrator enters on a host, and how far the host is.
 
-use crate::{AccessState, Login};
+use crate::{AccessState, Login, SessionParameters};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -174,6 +174,18 @@ pub struct ConnectState {
     pub ready: bool,
     /// What is missing.
     pub missing: Vec<ConnectMissing>,
+    /// What is doubtful about the host and its paths.
+    #[serde(default)]
+    pub warnings: Vec<HostWarning>,
+}
+
+/// Doubtful state of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HostWarning {
+    /// `one-path`, `one-path-used`, `unequal-mss`, `logins-refused`, `no-chap`, `silent` or `lun-above-255`.
+    pub code: String,
+    /// Text, with what helps.
+    pub text: String,
 }
 
 /// Session of a host.
@@ -192,6 +204,12 @@ pub struct ConnectPath {
     pub since: Timestamp,
     /// Address and port of the host.
     pub from: String,
+    /// As in `Session`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss_bytes: Option<u32>,
+    /// As in `Session`.
+    #[serde(default)]
+    pub parameters: SessionParameters,
 }
 
 /// Times at which a host last asked about a volume.

@@ -2,6 +2,7 @@
 //! reservation.
 
 use crate::client::{Client, query, segment};
+use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use api::{Registration, Reservations};
@@ -22,6 +23,16 @@ pub enum Verb {
     Show {
         /// Name or id of the volume
         volume: String,
+    },
+    /// Remove the reservation of a volume and all registrations with it
+    #[command(
+        after_help = "Examples:\n  windlass reservation clear win-dc1 --dry-run\n  windlass reservation clear win-dc1\n\nFor what hosts that are gone have left. Running clusters keep their nodes apart by reservations: stop them first."
+    )]
+    Clear {
+        /// Name or id of the volume
+        volume: String,
+        #[command(flatten)]
+        rehearsal: DryRun,
     },
 }
 
@@ -60,14 +71,27 @@ impl Resource for Reservations {
     }
 }
 
+fn path(volume: &str) -> String {
+    format!("/api/v1/volumes/{}/reservations", segment(volume))
+}
+
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List { volume } => {
             let query = query(&[("volume", volume.as_deref())]);
             output.list(&client.long_list::<Registration>(&format!("/api/v1/reservations{query}")).await?)
         }
+        Verb::Clear { volume, rehearsal: DryRun { dry_run: true } } => {
+            effect::deletions("clear reservations of volume", [(volume, path(volume))], client, output).await
+        }
+        Verb::Clear { volume, .. } => {
+            output.confirm(&format!("clear the reservation and all registrations of volume {volume}?"))?;
+            client.delete(&path(volume)).await?;
+            output.report(&format!("reservations of volume {volume} cleared"));
+            Ok(())
+        }
         Verb::Show { volume } => {
-            let path = format!("/api/v1/volumes/{}/reservations", segment(volume));
+            let path = path(volume);
             let shown = client.get::<Reservations>(&path).await?;
             output.show(&shown)?;
             if matches!(output.format(), Format::Table | Format::Wide) && !shown.registrations.is_empty() {

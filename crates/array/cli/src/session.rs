@@ -5,7 +5,7 @@ use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
-use api::{Login, LoginOutcome, Session};
+use api::{Login, LoginOutcome, Session, SessionParameters};
 
 /// Verbs of `windlass session`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -41,12 +41,26 @@ impl Resource for Session {
         column("commands", |session| Value::Number(session.commands)),
         column("read", |session| Value::Bytes(session.read_bytes)),
         column("written", |session| Value::Bytes(session.written_bytes)),
+        wide("mss", |session| session.mss_bytes.map(|bytes| Value::Number(bytes.into())).into()),
+        wide("burst", |session| Value::Bytes(session.parameters.max_burst_bytes.into())),
+        wide("first-burst", |session| Value::Bytes(session.parameters.first_burst_bytes.into())),
+        wide("digests", |session| digests(&session.parameters).into()),
         wide("since", |session| format!("{:.0}", session.since).into()),
         wide("last-io", |session| session.last_io.map(|time| format!("{time:.0}")).into()),
     ];
 
     fn name(&self) -> String {
         self.id.to_string()
+    }
+}
+
+/// Digests of a session: `none`, `header`, `data` or `header,data`.
+const fn digests(of: &SessionParameters) -> &'static str {
+    match (of.header_digest, of.data_digest) {
+        (false, false) => "none",
+        (true, false) => "header",
+        (false, true) => "data",
+        (true, true) => "header,data",
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::error::ControlError;
 use crate::facts::Facts;
+use crate::host_warnings::{HostWarning, Looked};
 use crate::hosts::HostRecord;
-use crate::live::{PrimitiveSeen, SessionInfo, SessionSeen, UnitSeen};
+use crate::live::{PrimitiveSeen, SessionInfo, SessionParameters, SessionSeen, UnitSeen};
 use crate::logins::{LoginList, LoginView};
 use crate::page::Listed;
 use crate::ports::PortalView;
@@ -110,6 +111,8 @@ pub struct ConnectView {
     pub first_io: Option<Timestamp>,
     /// What is missing until the volume can be used; empty when it can.
     pub missing: Vec<Missing>,
+    /// What is doubtful about the host.
+    pub warnings: Vec<HostWarning>,
 }
 
 /// Path of a host.
@@ -127,6 +130,10 @@ pub struct ConnectPath {
     pub since: Timestamp,
     /// Remote address.
     pub from: std::net::SocketAddr,
+    /// As in [`SessionInfo`].
+    pub mss_bytes: Option<u32>,
+    /// As in [`SessionInfo`].
+    pub parameters: SessionParameters,
 }
 
 /// What a host has asked about, of the volume.
@@ -214,6 +221,8 @@ impl Read for ConnectShow {
         }
         let refused = primitives.iter().filter(|row| row.standing == PrimitiveStanding::NotSupported);
         missing.extend(refused.map(|row| Missing::Primitive(row.primitive)));
+        let looked = Looked { host, sessions: &sessions, portals: &portals, logins: &logins, now: facts.now() };
+        let warnings = looked.warnings(facts);
         Ok(ConnectView {
             host: host.name.clone(),
             volume: volume.map(|volume| volume.name.clone()),
@@ -226,6 +235,7 @@ impl Read for ConnectShow {
             asked,
             primitives,
             missing,
+            warnings,
         })
     }
 }
@@ -253,6 +263,8 @@ fn path(session: &SessionInfo, portals: &[PortalView]) -> ConnectPath {
         state: portal.map_or(AccessState::Unavailable, |portal| portal.state),
         since: session.since,
         from: session.peer_address,
+        mss_bytes: session.mss_bytes,
+        parameters: session.parameters,
     }
 }
 

@@ -32,6 +32,7 @@ mod facts;
 mod file_places;
 mod files;
 mod host_groups;
+mod host_warnings;
 mod hosts;
 mod jobs;
 mod live;
@@ -84,13 +85,14 @@ pub use exports::*;
 pub use facts::{Facts, PoolFacts};
 pub use files::*;
 pub use host_groups::*;
+pub use host_warnings::HostWarning;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
     Change, ClientOffloadRow, ConnectionCounters, Knock, Level, Live, LoginAttempt, LoginAttempts, LoginOutcome,
     NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, PrimitiveSeen,
-    RefusedLogins, Registration, Reservations, SessionInfo, SessionSeen, ShareRollbackError, UnitFacts, UnitSeen,
-    VolumeCounters,
+    RefusedLogins, Registration, Reservations, SessionInfo, SessionParameters, SessionSeen, ShareRollbackError,
+    UnitFacts, UnitSeen, VolumeCounters,
 };
 pub use live_files::{
     CapturedFile, FileAttributes, FileCall, FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRange,

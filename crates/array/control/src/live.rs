@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use unit::{IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType};
+use unit::{
+    IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType, StoreError,
+};
 use uuid::Uuid;
 
 /// Running target. All calls come from the thread that owns the pool; implementations must not call
@@ -32,6 +34,9 @@ pub trait Live {
     /// Clears the commands of hosts on a volume whose content is about to be replaced. Ready when
     /// none of them can take effect any more.
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()>;
+    /// Removes the reservation and all registrations of a volume. Durable on return. Returns how many there were. On error
+    /// nothing has changed, unless the pool stopped.
+    fn clear_reservations(&self, volume: ObjectId) -> LocalBoxFuture<'static, Result<usize, StoreError>>;
     /// Gives a share the content of its snapshot, in a transaction of the share's file system: durable
     /// on return, and all or nothing. Files of clients that are not in the snapshot become stale.
     fn roll_back_share(
@@ -262,8 +267,35 @@ pub struct SessionInfo {
     pub read_bytes: u64,
     /// Data-Out bytes received.
     pub written_bytes: u64,
+    /// Largest TCP segment of its leading connection at the login, in bytes; absent if the system does not say.
+    pub mss_bytes: Option<u32>,
+    /// What initiator and array have agreed on.
+    pub parameters: SessionParameters,
     /// What the host has looked at and used.
     pub seen: SessionSeen,
+}
+
+/// What the login of a session has negotiated (RFC 7143 §13); lengths in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionParameters {
+    /// HeaderDigest=CRC32C.
+    pub header_digest: bool,
+    /// DataDigest=CRC32C.
+    pub data_digest: bool,
+    /// InitialR2T: data that was not asked for is forbidden.
+    pub initial_r2t: bool,
+    /// ImmediateData.
+    pub immediate_data: bool,
+    /// MaxRecvDataSegmentLength of the initiator.
+    pub initiator_segment_bytes: u32,
+    /// MaxRecvDataSegmentLength of the array.
+    pub target_segment_bytes: u32,
+    /// MaxBurstLength.
+    pub max_burst_bytes: u32,
+    /// FirstBurstLength.
+    pub first_burst_bytes: u32,
+    /// MaxOutstandingR2T.
+    pub max_outstanding_r2t: u16,
 }
 
 /// Counters of connections to the portals.

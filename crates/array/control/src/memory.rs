@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use unit::LogEntry;
+use unit::{LogEntry, StoreError};
 
 /// Catalog over maps. Commits are atomic.
 #[derive(Debug)]
@@ -535,6 +535,12 @@ impl Live for MemoryLive {
 
     fn clear(&self, _volume: ObjectId) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
+    }
+
+    fn clear_reservations(&self, volume: ObjectId) -> LocalBoxFuture<'static, Result<usize, StoreError>> {
+        let cleared = self.reservations.borrow_mut().remove(&volume.0);
+        let removed = cleared.map_or(0, |of| of.registrations.len() + usize::from(of.reserved_by.is_some()));
+        Box::pin(std::future::ready(Ok(removed)))
     }
 
     fn roll_back_share(

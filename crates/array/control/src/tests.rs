@@ -139,6 +139,8 @@ impl Array {
             commands: 3,
             read_bytes: 4096,
             written_bytes: 512,
+            mss_bytes: Some(1448),
+            parameters: SessionParameters::default(),
             seen: SessionSeen::default(),
         });
     }

@@ -78,6 +78,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     told("portal-changed", "A portal has other settings."),
     told("portal-recorded", "A portal of the configuration was recorded in the pool, and is served."),
     of("portal-unrecorded", "A portal of the configuration could not be recorded.", &[], ALERT),
+    told("reservations-cleared", "An administrator has removed the reservation and all registrations of a volume."),
     told("sanitize-ended", "All data of a volume was erased."),
     of("sanitize-failed", "A sanitize operation has failed.", &[], ALERT),
     told("sanitize-started", "A host has begun to erase all data of a volume."),

@@ -200,7 +200,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[
             Do("See who holds it:"),
             Run("windlass reservation show VOLUME"),
-            Do("The reservation of a host that is gone can be cleared from another host, as by: sg_persist --clear."),
+            Do("If that host is gone, and no cluster runs:"),
+            Run("windlass reservation clear VOLUME"),
         ],
     ),
     of(

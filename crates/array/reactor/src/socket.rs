@@ -22,6 +22,10 @@ pub trait Socket: Sized + 'static {
     fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>>;
     /// Local address of this connection.
     fn local_address(&self) -> Option<SocketAddr>;
+    /// Largest TCP segment, in bytes; absent where there is none, or the system does not say.
+    fn segment_bytes(&self) -> Option<u32> {
+        None
+    }
     /// Leaves this thread. No byte is lost.
     fn pack(self) -> io::Result<Self::Parcel>;
     /// Arrives on another thread.
@@ -41,6 +45,9 @@ impl Socket for TcpStream {
     }
     fn local_address(&self) -> Option<SocketAddr> {
         self.local_addr().ok()
+    }
+    fn segment_bytes(&self) -> Option<u32> {
+        socket2::SockRef::from(self).tcp_mss().ok()
     }
     fn pack(self) -> io::Result<Self::Parcel> {
         self.into_std()

@@ -13,7 +13,7 @@ use crate::registrant::Registrant;
 use crate::reservations::Notice;
 use crate::sanitize::{Begun, SanitizeError};
 use crate::statistics::UsedUnits;
-use crate::store::{PersistedReservations, PersistedSanitize, StoreFuture, UnitStore};
+use crate::store::{PersistedReservations, PersistedSanitize, StoreError, StoreFuture, UnitStore};
 use crate::unit::Unit;
 use crate::working_memory::WorkingMemory;
 use block::{BlockDevice, VolumeId};
@@ -160,6 +160,25 @@ impl<D> Units<D> {
                 adapter.notify(volume, &registrant, notice);
             }
         }
+    }
+
+    /// Removes the reservation and all registrations of a volume, and the reservation of its whole unit, for an
+    /// administrator. Its registrants learn it. Returns how many there were, with the holder of the whole unit.
+    /// `None`: there is no such volume. On error nothing has changed, unless the store failed.
+    pub async fn clear_reservations(&self, volume: VolumeId) -> Option<Result<usize, StoreError>> {
+        let unit = self.get(volume)?;
+        let _changes = unit.reservations.lock().await;
+        let (state, notices) = unit.reservations.state().cleared();
+        let removed = notices.len() + usize::from(unit.reservations.whole().is_some());
+        if removed > 0 {
+            if let Err(error) = unit.reservations.commit(volume, self.store(), state).await {
+                return Some(Err(error));
+            }
+            unit.reservations.set_whole(None);
+            unit.statistics.note_use();
+            self.notify(volume, notices);
+        }
+        Some(Ok(removed))
     }
 
     /// Aborts all commands of these registrants on a volume, without a response. Resolves when none

@@ -22,7 +22,7 @@ use cli::{Console, Globals, Noun};
 use control::memory::MemoryNfs;
 use control::{
     Ending, Knock, LatencyHistogram, LogEntry, LoginOutcome, OffloadCounters, OffloadRow, Primitive, Reason,
-    SessionInfo, SessionSeen, VolumeId,
+    SessionInfo, SessionParameters, SessionSeen, VolumeId,
 };
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
@@ -159,6 +159,8 @@ fn session() -> SessionInfo {
         commands: 1204,
         read_bytes: 3 << 20,
         written_bytes: 512,
+        mss_bytes: Some(1448),
+        parameters: SessionParameters::default(),
         seen: SessionSeen::default(),
     }
 }

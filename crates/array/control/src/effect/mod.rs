@@ -72,6 +72,8 @@ pub enum BrokenKind {
     Initiator,
     /// A job.
     Job,
+    /// A registration of a host for persistent reservations.
+    Registration,
     /// A schedule.
     Schedule,
     /// A session of a host.
@@ -86,12 +88,13 @@ pub enum BrokenKind {
 
 impl BrokenKind {
     /// All kinds, in the order of their names.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Access,
         Self::File,
         Self::HostGroup,
         Self::Initiator,
         Self::Job,
+        Self::Registration,
         Self::Schedule,
         Self::Session,
         Self::Share,
@@ -107,6 +110,7 @@ impl BrokenKind {
             Self::HostGroup => "host-group",
             Self::Initiator => "initiator",
             Self::Job => "job",
+            Self::Registration => "registration",
             Self::Schedule => "schedule",
             Self::Session => "session",
             Self::Share => "share",

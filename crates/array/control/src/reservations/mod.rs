@@ -1,9 +1,11 @@
 //! Registrations and reservations of volumes, with names of the objects. `store.rs` stores those
 //! that survive a power loss.
 
+mod clear;
 mod record;
 mod store;
 
+pub use clear::ReservationClear;
 pub use record::{RegistrationRecord, ReservationsRecord};
 
 use crate::directory::Directory;

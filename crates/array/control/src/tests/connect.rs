@@ -142,3 +142,51 @@ fn the_facts_of_a_plan_count_the_other_volumes_of_the_host() {
         assert_eq!(read(&mirror, &array, &show).other_volumes, others, "{name}");
     }
 }
+
+#[test]
+fn what_is_doubtful_about_the_paths_of_a_host_is_said() {
+    let array = Array::new();
+    let mirror = block_on(array.control.mirror());
+    let volume = array.create("v1");
+    let show = ConnectShow { host: "esx01".to_owned(), volume: None };
+    let codes = || read(&mirror, &array, &show).warnings.iter().map(|warning| warning.code).collect::<Vec<_>>();
+    array.create_host("esx01", ESX01);
+    assert_eq!(codes(), ["no-chap"]);
+    let secret = Some(Secret::new("a-secret-of-some-length".to_owned()));
+    let chap = ChapSet { user: "esx".to_owned(), secret, generate: false, mutual: None };
+    let chap = HostSet { host: "esx01".to_owned(), chap: Some(Some(chap)), ..HostSet::default() };
+    array.run(chap).unwrap();
+    array.live.logins.borrow_mut().add(knock(ESX01, LoginOutcome::ChapFailed, false), true, Timestamp::UNIX_EPOCH);
+    assert_eq!(codes(), ["logins-refused"]);
+    array.live.logins.borrow_mut().add(knock(ESX01, LoginOutcome::Ok, false), true, Timestamp::UNIX_EPOCH);
+    assert_eq!(codes(), [""; 0]);
+    array.log_in(7, ESX01);
+    let session = |at: usize, change: &dyn Fn(&mut SessionInfo)| change(&mut array.live.sessions.borrow_mut()[at]);
+    let now = array.control.environment().now();
+    session(0, &|of| of.last_io = Some(now));
+    assert_eq!(codes(), ["one-path"]);
+    array.log_in(8, ESX01);
+    session(1, &|of| (of.target_port, of.mss_bytes) = (2, Some(8948)));
+    assert_eq!(codes(), ["unequal-mss"]);
+    session(1, &|of| of.mss_bytes = None);
+    assert_eq!(codes(), [""; 0]);
+    let unit = UnitSeen {
+        object: volume.record.object,
+        lun: 4,
+        capacity: true,
+        block_limits: false,
+        provisioning: false,
+        third_party_copy: false,
+        transferred: true,
+        succeeded: Vec::new(),
+        refused: Vec::new(),
+    };
+    session(0, &|of| of.seen = SessionSeen { units: [unit.clone()].into(), ..SessionSeen::default() });
+    assert_eq!(codes(), ["one-path-used"]);
+    session(1, &|of| of.seen = SessionSeen { units: [unit.clone()].into(), ..SessionSeen::default() });
+    session(0, &|of| of.last_io = Some(now - jiff::SignedDuration::from_hours(7 * 24)));
+    assert_eq!(codes(), ["silent"]);
+    session(0, &|of| of.last_io = Some(now));
+    array.grant("v1", Some("esx01"), Some(256)).unwrap();
+    assert_eq!(codes(), ["lun-above-255"]);
+}

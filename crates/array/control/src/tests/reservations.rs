@@ -61,3 +61,28 @@ fn a_document_keeps_its_words() {
     let expected = format!(r#"{{"volume":"{}","registrations":{words},"reservation_type":5}}"#, record.id);
     assert_eq!(std::str::from_utf8(&stored), Ok(expected.as_str()));
 }
+
+#[test]
+fn an_administrator_clears_what_hosts_have_left() {
+    let array = Array::new();
+    let object = array.create("v1").record.object;
+    let of = |initiator: &str, holder| Registration {
+        initiator: initiator.to_owned(),
+        isid: 1,
+        target_port: 1,
+        key: 7,
+        holder,
+    };
+    let left =
+        Reservations { registrations: vec![of("iqn.x:a", true), of("iqn.x:b", false)], ..Reservations::default() };
+    array.live.reservations.borrow_mut().insert(object.0, left);
+    let clear = ReservationClear { volume: "v1".to_owned() };
+    let effect = array.run(DryRun(clear.clone())).unwrap();
+    let breaks: Vec<_> = effect.breaks.iter().map(|broken| (broken.kind.name(), broken.name.as_str())).collect();
+    assert_eq!(breaks, [("registration", "iqn.x:a"), ("registration", "iqn.x:b")]);
+    assert!(effect.breaks[0].why.contains("loses its reservation"));
+    assert_eq!(array.run(clear.clone()).unwrap(), ("v1".to_owned(), 2));
+    assert_eq!(array.run(DryRun(clear.clone())).unwrap(), Effect::default());
+    assert_eq!(array.run(clear).unwrap().1, 0);
+    assert_eq!(array.code(ReservationClear { volume: "v9".to_owned() }), "not-found");
+}

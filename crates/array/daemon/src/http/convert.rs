@@ -17,7 +17,7 @@ use api::{
     ForecastSlope, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, LoginOutcome,
     NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, PrimitiveStatus, ReclaimReport,
     Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session,
-    Severity, Squash, StateOrigin, Status, Told, Warning,
+    SessionParameters, Severity, Squash, StateOrigin, Status, Told, Warning,
 };
 pub(super) use connect::{connect_state, login, plan};
 use control::{
@@ -265,6 +265,22 @@ pub(super) fn session(view: SessionView) -> Session {
         commands: view.session.commands,
         read_bytes: view.session.read_bytes,
         written_bytes: view.session.written_bytes,
+        mss_bytes: view.session.mss_bytes,
+        parameters: session_parameters(view.session.parameters),
+    }
+}
+
+pub(super) const fn session_parameters(of: control::SessionParameters) -> SessionParameters {
+    SessionParameters {
+        header_digest: of.header_digest,
+        data_digest: of.data_digest,
+        initial_r2t: of.initial_r2t,
+        immediate_data: of.immediate_data,
+        initiator_segment_bytes: of.initiator_segment_bytes,
+        target_segment_bytes: of.target_segment_bytes,
+        max_burst_bytes: of.max_burst_bytes,
+        first_burst_bytes: of.first_burst_bytes,
+        max_outstanding_r2t: of.max_outstanding_r2t,
     }
 }
 

@@ -210,6 +210,7 @@ const OPERATIONS: &[Operation] = &[
     row("portal_set_group", Admin, Volumes::Others),
     row("portal_show", Viewer, Volumes::None),
     row("portal_show_group", Viewer, Volumes::None),
+    rehearsed("reservation_clear", Operator, PATH),
     row("reservation_list", Viewer, Volumes::Query),
     row("sample_latest", Viewer, Volumes::Others),
     row("schedule_create", Operator, Volumes::Others),

@@ -1,20 +1,22 @@
 //! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
 
 use crate::http::answer::listing;
+use crate::http::dry_run::DryRun;
 use crate::http::extract::Path;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use api::{Registration, ReservationFilter, Reservations};
 use axum::Json;
 use axum::extract::State;
-use control::{ReservationList, ReservationShow};
+use axum::response::Response;
+use control::{ReservationClear, ReservationList, ReservationShow};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_volume))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_volume, clear))
 }
 
 listing! {
@@ -42,4 +44,22 @@ pub(super) async fn of_volume(
     Path(volume): Path<String>,
 ) -> Result<Json<Reservations>, Fault> {
     answer::show(&array, ReservationShow { volume }, convert::reservations).await
+}
+
+/// Removes the reservation of a volume and all registrations with it, such as those of hosts that are gone. Hosts that
+/// share the volume lose what keeps them apart: only hosts that are stopped or fenced may have been registered.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/volumes/{volume}/reservations",
+    operation_id = "reservation_clear",
+    tag = "reservations",
+    params(("volume" = String, Path, description = "Name or id")),
+    responses((status = 204, description = "Cleared"))
+)]
+pub(super) async fn clear(
+    State(array): State<ArrayHandle>,
+    dry_run: DryRun,
+    Path(volume): Path<String>,
+) -> Result<Response, Fault> {
+    answer::without_body(&array, dry_run, ReservationClear { volume }).await
 }

@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use unit::StoreError;
 use unit::reservations::RegistrationInfo;
 use unit::{LogEntry, VolumeOffload};
 
@@ -156,6 +157,11 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()> {
         let reactor = Rc::clone(&self.reactor);
         Box::pin(async move { reactor.units.clear_commands(VolumeId(volume.0)).await })
+    }
+
+    fn clear_reservations(&self, volume: ObjectId) -> LocalBoxFuture<'static, Result<usize, StoreError>> {
+        let reactor = Rc::clone(&self.reactor);
+        Box::pin(async move { reactor.units.clear_reservations(VolumeId(volume.0)).await.unwrap_or(Ok(0)) })
     }
 
     fn roll_back_share(

@@ -8,8 +8,9 @@ use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::nexus_side::NexusSide;
 use super::nexus_tasks::NexusTasks;
 use super::registry::{MAX_SESSIONS, Member, Order};
-use control::{Knock, LoginOutcome};
+use control::{Knock, LoginOutcome, SessionParameters};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
+use iscsi::parameters::Parameters;
 use iscsi::pdu::LoginStatus;
 use media::Media;
 use std::future::Future;
@@ -50,6 +51,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             nexus: None,
             claimed: Claimed::default(),
         };
+        member.mss_bytes.set(socket.segment_bytes());
         Self { side: NexusTasks::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
     }
 
@@ -88,6 +90,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, portal = %member.portal, "session opened");
         }
         self.report_opened(identity.session_type);
+        member.parameters.set(negotiated(core.parameters()));
         member.since.set(Some(reactor.environment.now()));
         member.session.replace(Some(SessionIdentity { tsih, ..identity }));
     }
@@ -138,6 +141,21 @@ impl<M: Media + 'static> LocalNexusSide<M> {
         if let Some(count) = closed.count_refusal(status, clock::now()) {
             tracing::warn!(initiator, %peer, reason, count, "login refused");
         }
+    }
+}
+
+/// What a login has negotiated, as administrators see it.
+fn negotiated(of: &Parameters) -> SessionParameters {
+    SessionParameters {
+        header_digest: of.header_digest,
+        data_digest: of.data_digest,
+        initial_r2t: of.initial_r2t,
+        immediate_data: of.immediate_data,
+        initiator_segment_bytes: of.initiator_max_recv_data_segment_length,
+        target_segment_bytes: of.target_max_recv_data_segment_length,
+        max_burst_bytes: of.max_burst_length,
+        first_burst_bytes: of.first_burst_length,
+        max_outstanding_r2t: of.max_outstanding_r2t,
     }
 }
 

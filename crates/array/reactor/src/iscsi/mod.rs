@@ -172,6 +172,8 @@ fn session(
         commands: member.commands.get(),
         read_bytes: member.read_bytes.get(),
         written_bytes: member.written_bytes.get(),
+        mss_bytes: member.mss_bytes.get(),
+        parameters: member.parameters.get(),
         seen: seen(),
     })
 }

@@ -4,7 +4,7 @@
 use super::super::mutations::{Mutation, leaves_out};
 use crate::notice::Notice;
 use block::VolumeId;
-use control::{Knock, LoginAttempt, LoginAttempts, RefusedLogins};
+use control::{Knock, LoginAttempt, LoginAttempts, RefusedLogins, SessionParameters};
 use iscsi::connection::{CloseReason, SessionIdentity};
 use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
@@ -49,6 +49,10 @@ pub(crate) struct Member {
     pub(super) portal: SocketAddr,
     pub(super) peer: SocketAddr,
     pub(super) session: RefCell<Option<SessionIdentity>>,
+    /// What its login has negotiated.
+    pub(super) parameters: Cell<SessionParameters>,
+    /// Largest TCP segment at its login.
+    pub(super) mss_bytes: Cell<Option<u32>>,
     /// Host that it has logged in as; absent if the initiator belongs to no host.
     pub(super) host: Cell<Option<Uuid>>,
     pub(super) nexus: Cell<Option<NexusId>>,
@@ -236,6 +240,8 @@ impl Registry {
             portal,
             peer,
             session: RefCell::new(None),
+            parameters: Cell::default(),
+            mss_bytes: Cell::new(None),
             host: Cell::new(None),
             nexus: Cell::new(None),
             normal: Cell::new(false),

@@ -145,10 +145,11 @@ impl<'a> Transition<'a> {
     /// Removes the reservation and every registration. `Conflict`: not registered with this key.
     pub fn clear(&mut self, key: u64) -> Result<(), Refused> {
         self.authorise(key)?;
-        self.notify_registrants(Notice::ReservationPreempted);
-        self.state.reservation = None;
-        self.state.keys.clear();
-        self.count();
+        let (state, notices) = self.state.cleared();
+        self.state = state;
+        for (registrant, notice) in notices {
+            self.notify(registrant, notice);
+        }
         Ok(())
     }
 

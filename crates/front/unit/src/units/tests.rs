@@ -1,6 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::*;
+use crate::reservation_type::ReservationType;
+use crate::reservations::Transition;
 use crate::{
     AccessState, AccessStateError, ClientId, Ending, PersistedRegistration, Primitive, Reason, ReservationClass,
     SanitizeMethod, SoftThreshold, StoreError,
@@ -195,4 +197,30 @@ fn the_log_of_refusals_dates_its_entries() {
         detail: String::new(),
     });
     assert_eq!(units.refusals(0)[0].unix_ms, 1_700_000_000_000);
+}
+
+/// What hosts that are gone have left is removed, and hosts that are still there learn it.
+#[test]
+fn an_administrator_clears_all_reservations() {
+    let units = units();
+    let protocol = serve_by(&units);
+    let unit = units.get(VolumeId(1)).unwrap();
+    let registrants = [registrant("a"), registrant("b")];
+    let mut change = Transition::new(&unit.reservations.state(), &registrants[0], 8);
+    change.register(&registrants, None, 7).unwrap();
+    change.reserve(7, ReservationType::WriteExclusive).unwrap();
+    change.finish_registration(true);
+    run(unit.reservations.commit(VolumeId(1), units.store(), change.into_parts().0)).unwrap().unwrap();
+    unit.reservations.set_whole(Some(ClientId { protocol: "B", number: 1 }));
+    let _reported = units.take_used(9);
+    let client = ClientId { protocol: "A", number: 1 };
+    assert!(!unit.reservations.permits(client, None, ReservationClass::Write));
+    assert_eq!(run(units.clear_reservations(VolumeId(1))), Some(Some(Ok(3))));
+    assert!(unit.reservations.permits(client, None, ReservationClass::Write));
+    assert_eq!(unit.reservations.state().to_persist(), None);
+    assert_eq!(protocol.notices.borrow().len(), 2);
+    assert_eq!(units.take_used(9), [VolumeId(1)], "the mirror shows it");
+    assert_eq!(run(units.clear_reservations(VolumeId(1))), Some(Some(Ok(0))));
+    assert_eq!(protocol.notices.borrow().len(), 2);
+    assert_eq!(run(units.clear_reservations(VolumeId(9))), Some(None));
 }

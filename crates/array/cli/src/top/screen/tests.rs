@@ -130,6 +130,8 @@ fn rates_of_hosts_are_differences() {
         commands,
         read_bytes: commands * 4096,
         written_bytes: 0,
+        mss_bytes: None,
+        parameters: api::SessionParameters::default(),
     };
     let (mut state, start) = (State::new(View::Hosts), Instant::now());
     state.sessions(vec![session(1, Some("esx1"), 1000), session(2, Some("esx1"), 500)], start);

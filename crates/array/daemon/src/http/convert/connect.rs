@@ -1,9 +1,9 @@
 //! Plans for hosts, their logins, and how far they are.
 
-use super::{access_state, login_outcome, primitive_status};
+use super::{access_state, login_outcome, primitive_status, session_parameters};
 use api::{
     ConnectAsked, ConnectCommand, ConnectMissing, ConnectPath, ConnectPlaceholder, ConnectPlan, ConnectPrimitive,
-    ConnectRefusal, ConnectState, ConnectStep, Login,
+    ConnectRefusal, ConnectState, ConnectStep, HostWarning, Login,
 };
 use connect::{Command, Plan, Step};
 use control::{ConnectView, LoginView, Missing};
@@ -85,7 +85,10 @@ pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
         state: access_state(path.state),
         since: path.since,
         from: path.from.to_string(),
+        mss_bytes: path.mss_bytes,
+        parameters: session_parameters(path.parameters),
     };
+    let warning = |of: control::HostWarning| HostWarning { code: of.code.to_owned(), text: of.text };
     let refusal = |(at, reason): (_, control::Reason)| ConnectRefusal {
         reason_code: reason.code().to_owned(),
         reason: reason.words().to_owned(),
@@ -112,5 +115,6 @@ pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
         first_io: view.first_io,
         ready: missing.is_empty(),
         missing,
+        warnings: view.warnings.into_iter().map(warning).collect(),
     }
 }

@@ -50,6 +50,7 @@ async fn a_dry_run_of_every_operation_that_has_one_answers_and_leaves_no_trace()
         ("share_set", "PATCH", "/api/v1/shares/s1", Some(json!({ "name": "s2", "new_handles": true }))),
         ("file_set", "PATCH", "/api/v1/shares/s1/files/a.img", Some(json!({ "punch": { "length_bytes": 4096 } }))),
         ("export_grant", "POST", "/api/v1/shares/s1/exports", Some(json!({ "any": true, "read_only": true }))),
+        ("reservation_clear", "DELETE", "/api/v1/volumes/v1/reservations", None),
         ("volume_rollback", "POST", "/api/v1/volumes/v1/rollback", Some(json!({ "snapshot": "monday" }))),
         ("volume_reclaim", "POST", "/api/v1/volumes/v1/reclaim", Some(json!({}))),
         ("snapshot_delete", "DELETE", "/api/v1/snapshots/v1@monday?now=true", None),

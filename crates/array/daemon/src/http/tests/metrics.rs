@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use control::{
     ConnectionCounters, IoLatency, IoStatistics, LatencyHistogram, OffloadCounters, OffloadRow, Primitive, Reason,
-    SessionInfo, SessionSeen, VolumeCounters,
+    SessionInfo, SessionParameters, SessionSeen, VolumeCounters,
 };
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -87,6 +87,8 @@ async fn metrics_name_what_there_is() {
                 commands: 0,
                 read_bytes: 0,
                 written_bytes: 0,
+                mss_bytes: Some(1448),
+                parameters: SessionParameters::default(),
                 seen: SessionSeen::default(),
             }]);
         }),

@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 42] = [
+const SCOPED: [&str; 43] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -108,6 +108,7 @@ const SCOPED: [&str; 42] = [
     "portal_list",
     "portal_show",
     "portal_show_group",
+    "reservation_clear",
     "reservation_list",
     "setup_run",
     "setup_show",

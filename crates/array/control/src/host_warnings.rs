@@ -1,0 +1,117 @@
+//! What is doubtful about the paths of a host, from its sessions, logins and grants.
+
+use crate::facts::Facts;
+use crate::hosts::HostRecord;
+use crate::live::SessionInfo;
+use crate::logins::LoginView;
+use crate::ports::PortalView;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
+
+/// Time without a command after which a session is called silent.
+const SILENT: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Largest LUN that ESXi before 6.5 looks for.
+const OLD_MAX_LUN: u16 = 255;
+/// Beginning of the initiator names that ESXi makes.
+const ESXI: &str = "iqn.1998-01.com.vmware:";
+
+/// Doubtful state of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostWarning {
+    /// Stable name: `one-path`, `one-path-used`, `unequal-mss`, `logins-refused`, `no-chap`, `silent`, `lun-above-255`.
+    pub code: &'static str,
+    /// Text, with what helps.
+    pub text: String,
+}
+
+/// What is looked at.
+pub(crate) struct Looked<'a> {
+    pub host: &'a HostRecord,
+    pub sessions: &'a [&'a SessionInfo],
+    pub portals: &'a [PortalView],
+    /// Login attempts of the host, newest first.
+    pub logins: &'a [LoginView],
+    pub now: Timestamp,
+}
+
+impl Looked<'_> {
+    /// All warnings, in a fixed order.
+    pub(crate) fn warnings(&self, facts: &dyn Facts) -> Vec<HostWarning> {
+        let paths = self.paths();
+        let warning = |code, text: Option<String>| text.map(|text| HostWarning { code, text });
+        let all = [
+            warning("one-path", self.one_path()),
+            warning("one-path-used", paths),
+            warning("unequal-mss", self.unequal_segments()),
+            warning("logins-refused", self.refused()),
+            warning("no-chap", self.no_chap()),
+            warning("silent", self.silent()),
+            warning("lun-above-255", self.high_lun(facts)),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Portals that accept logins.
+    fn open_portals(&self) -> impl Iterator<Item = &PortalView> {
+        self.portals.iter().filter(|portal| portal.redirect.is_none())
+    }
+
+    fn one_path(&self) -> Option<String> {
+        let used: BTreeSet<u16> = self.sessions.iter().map(|session| session.target_port).collect();
+        if used.len() != 1 {
+            return None;
+        }
+        let mut unused = self.open_portals().filter(|portal| !used.contains(&portal.identifier));
+        let portal = unused.next()?;
+        let address = &portal.portal.advertised;
+        Some(format!("it has one path: log in at portal {address} too, so that it survives the loss of the other one"))
+    }
+
+    fn paths(&self) -> Option<String> {
+        let transfers = |session: &&&SessionInfo| session.seen.units.iter().any(|unit| unit.transferred);
+        let used = self.sessions.iter().filter(transfers).count();
+        let paths = self.sessions.len();
+        (paths > 1 && used == 1).then(|| {
+            format!("reads and writes come over one of its {paths} paths: check its multipathing, such as round robin")
+        })
+    }
+
+    fn unequal_segments(&self) -> Option<String> {
+        let known = || self.sessions.iter().filter_map(|session| Some((session.mss_bytes?, *session)));
+        let (least, slow) = known().min_by_key(|(mss, _)| *mss)?;
+        let (most, fast) = known().max_by_key(|(mss, _)| *mss)?;
+        (least != most).then(|| {
+            let (slow, fast) = (slow.peer_address.ip(), fast.peer_address.ip());
+            format!(
+                "TCP segments have {least} bytes with {slow} and {most} with {fast}: jumbo frames are not on along every path"
+            )
+        })
+    }
+
+    fn refused(&self) -> Option<String> {
+        let last = self.logins.iter().find(|login| !login.attempt.knock.discovery)?;
+        let knock = &last.attempt.knock;
+        let is_refused = !matches!(knock.outcome, crate::LoginOutcome::Ok | crate::LoginOutcome::Redirected);
+        is_refused.then(|| format!("its last login, from {}, was refused: {}", knock.from, knock.detail))
+    }
+
+    fn no_chap(&self) -> Option<String> {
+        (self.host.chap.is_none() && !self.host.initiators.is_empty()).then(|| {
+            "it need not authenticate: whatever machine uses its initiator name is this host; require CHAP".to_owned()
+        })
+    }
+
+    fn silent(&self) -> Option<String> {
+        let last = self.sessions.iter().map(|session| session.last_io.unwrap_or(session.since)).max()?;
+        let silence = self.now.duration_since(last);
+        (silence >= SILENT)
+            .then(|| format!("it is logged in, and has sent no command for {} days", silence.as_hours() / 24))
+    }
+
+    fn high_lun(&self, facts: &dyn Facts) -> Option<String> {
+        let name = self.host.initiators.iter().map(ToString::to_string).find(|name| name.starts_with(ESXI))?;
+        let nexus = facts.directory().nexus(&name);
+        let lun = nexus.logical_units.iter().map(|unit| unit.lun).max().filter(|lun| *lun > OLD_MAX_LUN)?;
+        Some(format!("LUN {lun} is above {OLD_MAX_LUN}: ESXi before 6.5 does not look for it"))
+    }
+}
