@@ -4,12 +4,14 @@
 use crate::Globals;
 use crate::error::CliError;
 use crate::profile::{self, Profile};
+use crate::server_events::ServerEvents;
 use crate::tls::{client_config, fingerprint, pinned_config};
 use api::{Effect, List, Problem};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper::{Method, Request, StatusCode, Uri, header};
+use hyper::{Method, Request, Response, StatusCode, Uri, header};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConfig};
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use uuid::Uuid;
@@ -45,6 +48,8 @@ const SOCKETS: [&str; 2] = ["/run/windlass/windlass.sock", "/var/lib/windlass/wi
 
 /// Body of a request, with its media type.
 type Sent = (Bytes, &'static str);
+/// Beginning of an answer, with its connection: the sender of requests, and the task that moves the bytes.
+type Opened = (Response<Incoming>, http1::SendRequest<Full<Bytes>>, JoinHandle<()>);
 
 /// Client of one array.
 pub(crate) struct Client {
@@ -238,6 +243,19 @@ impl Client {
         }
     }
 
+    /// Opens a stream of events.
+    pub(crate) async fn events(&self, path: &str) -> Result<ServerEvents, CliError> {
+        let opened = tokio::time::timeout(self.timeout, self.open(Method::GET, path, None, None)).await;
+        let (response, sender, connection) =
+            opened.map_err(|_elapsed| CliError::timed_out(self.timeout.as_secs()))??;
+        if response.status().is_success() {
+            return Ok(ServerEvents::new(response.into_body(), sender, connection));
+        }
+        let refused = tokio::time::timeout(self.timeout, self.finish((response, sender, connection))).await;
+        let refused = refused.map_err(|_elapsed| CliError::timed_out(self.timeout.as_secs()))?;
+        Err(refused.err().unwrap_or_else(|| CliError::failed("the array sends no stream".to_owned())))
+    }
+
     async fn exchange(
         &self,
         method: Method,
@@ -245,6 +263,17 @@ impl Client {
         body: Option<Sent>,
         key: Option<&str>,
     ) -> Result<(StatusCode, Bytes), CliError> {
+        self.finish(self.open(method, path, body, key).await?).await
+    }
+
+    /// Sends a request. Returns the beginning of the answer, and the task that moves the rest.
+    async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Sent>,
+        key: Option<&str>,
+    ) -> Result<Opened, CliError> {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.host());
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
@@ -261,30 +290,38 @@ impl Client {
         match &self.server {
             Server::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| self.unreachable(&error))?;
-                self.converse(stream, request).await
+                self.begin(stream, request).await
             }
             Server::Https { host, port, tls } => {
                 let connected = connect_tls(host, *port, Arc::clone(tls), server_name(host)?).await;
                 let stream = connected.map_err(|error| self.unreachable(&error))?;
-                self.converse(stream, request).await
+                self.begin(stream, request).await
             }
         }
     }
 
-    /// Sends the request over a connection and reads the answer.
-    async fn converse(
+    /// Sends the request over a connection. Returns the beginning of the answer, and the task that moves the rest.
+    async fn begin(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), CliError> {
+    ) -> Result<Opened, CliError> {
         let broken = |error: hyper::Error| {
             let message =
                 format!("the array at {} closed the connection before its answer was complete: {error}", self.shown);
             CliError::unreachable(message, "the array may be stopping: see its log")
         };
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        let connection = tokio::spawn(connection);
+        let connection = tokio::spawn(async move {
+            // The reader of the answer has the error.
+            let _ended = connection.await;
+        });
         let response = sender.send_request(request).await.map_err(broken)?;
+        Ok((response, sender, connection))
+    }
+
+    /// Reads the rest of an answer.
+    async fn finish(&self, (response, sender, connection): Opened) -> Result<(StatusCode, Bytes), CliError> {
         let status = response.status();
         let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
         let body =

@@ -42,6 +42,7 @@ mod reservation;
 mod schedule;
 mod secret;
 mod selection;
+mod server_events;
 mod session;
 mod setup;
 mod share;

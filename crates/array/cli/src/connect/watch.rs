@@ -3,12 +3,13 @@
 use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::Output;
+use crate::server_events::ServerEvents;
 use api::{ConnectPrimitive, ConnectState, Login, LoginOutcome, PrimitiveStatus};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use text::terminal::harmless;
 
-/// Interval between two requests.
+/// Interval between two requests, without a stream.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Prints what the host does, once for each fact, until nothing is missing, or nothing has changed for the patience.
@@ -21,8 +22,12 @@ pub(super) async fn run(
 ) -> Result<(), CliError> {
     let path = format!("/api/v1/connect/state{}", query(&[("host", Some(host)), ("volume", volume)]));
     let (mut told, mut changed) = (BTreeSet::new(), Instant::now());
+    let of_volume = volume.map(|volume| format!(",{volume}")).unwrap_or_default();
+    let topic = query(&[("topics", Some(&format!("connect:{host}{of_volume}")))]);
+    let mut state: ConnectState = client.get(&path).await?;
+    // Without a stream, when the array has as many as it can, it is asked each second.
+    let mut live = client.events(&format!("/api/v1/live{topic}")).await.ok();
     let state = loop {
-        let state: ConnectState = client.get(&path).await?;
         for fact in facts(&state) {
             if told.insert(fact.clone()) {
                 changed = Instant::now();
@@ -32,7 +37,21 @@ pub(super) async fn run(
         if state.ready || changed.elapsed() >= patience {
             break state;
         }
-        tokio::time::sleep(INTERVAL.min(patience)).await;
+        let left = patience.saturating_sub(changed.elapsed());
+        state = match &mut live {
+            Some(events) => match tokio::time::timeout(left, next(events)).await {
+                Ok(Some(next)) => next,
+                Ok(None) => {
+                    live = None;
+                    client.get(&path).await?
+                }
+                Err(_elapsed) => state,
+            },
+            None => {
+                tokio::time::sleep(INTERVAL.min(left)).await;
+                client.get(&path).await?
+            }
+        };
     };
     if output.is_document() {
         output.document(&state)?;
@@ -47,6 +66,16 @@ pub(super) async fn run(
     }
     let missing: Vec<String> = state.missing.iter().map(|missing| harmless(&missing.text)).collect();
     Err(CliError::findings(missing.join("; "), help(&state)))
+}
+
+/// The next state of the host; `None` if the stream has ended or cannot be read.
+async fn next(events: &mut ServerEvents) -> Option<ConnectState> {
+    loop {
+        let (name, data) = events.next().await.ok()??;
+        if name == "connect" {
+            return serde_json::from_str(&data).ok();
+        }
+    }
 }
 
 /// What to look at, by what is missing first.

@@ -15,6 +15,7 @@ use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
 use crate::http::problem::Fault;
+use crate::laboratory::Laboratory;
 use api::{LiveQuery, LiveTopics, Problem};
 use axum::Extension;
 use axum::extract::State;
@@ -41,8 +42,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 /// Streams what happens, as Server-Sent Events: `hello`, `sample` once a second, `change`, `event`,
-/// `job`, `alert`, `alert-ended`, `lagged`, `bye`. Their data is JSON: `LiveHello`, `Sample`,
-/// `LiveChange`, `Event`, `Job`, `Alert`, `LiveAlertEnded`, `LiveLagged`, `LiveBye`. With the header
+/// `job`, `alert`, `alert-ended`, `connect`, `lab`, `lagged`, `bye`. Their data is JSON: `LiveHello`, `Sample`,
+/// `LiveChange`, `Event`, `Job`, `Alert`, `LiveAlertEnded`, `ConnectState`, `LabRun`, `LiveLagged`, `LiveBye`. `connect` and
+/// `lab` come when the state differs from the last one. With the header
 /// `Last-Event-ID`, changes and events go on after that one, or `lagged` says that some are not in
 /// memory any more. Jobs and alerts that ended between two streams are not announced: a client reads
 /// them again after `hello`. There are at most 32 streams, and 16
@@ -63,17 +65,19 @@ pub(super) async fn show(
     Extension(streams): Extension<Arc<Streams>>,
     connection: Option<Extension<Connection>>,
     peer: Option<Extension<Peer>>,
+    laboratory: Option<Extension<Arc<Laboratory>>>,
     holder: Holder,
     Query(LiveQuery { topics }): Query<LiveQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
+    let laboratory = laboratory.map(|Extension(laboratory)| laboratory);
     let topics = Topics::parse(&topics)?;
     let address = peer.and_then(|Extension(peer)| peer.address());
     let stream = streams.open(address, holder.owner(), topics)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
     // A stream in use protects its connection from being closed for another.
     let request = connection.map(|Extension(connection)| connection.request());
-    let reader = Reader::begin(array, stream, holder, last.as_deref(), request).await?;
+    let reader = Reader::begin(array, stream, holder, laboratory, last.as_deref(), request).await?;
     let events = futures_util::stream::unfold(reader, Reader::next);
     let response = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_INTERVAL));
     // Asks a proxy not to hold events back.

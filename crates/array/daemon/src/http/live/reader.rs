@@ -2,13 +2,14 @@
 
 use super::holder::Holder;
 use super::streams::Stream;
-use super::topics::Topics;
+use super::topics::{Connecting, Topics};
 use crate::http::connections::RequestGuard;
 use crate::http::convert;
 use crate::http::problem::Fault;
+use crate::laboratory::Laboratory;
 use api::{LiveAlertEnded, LiveBye, LiveChange, LiveHello, LiveLagged};
 use axum::response::sse::Event;
-use control::{AlertView, ControlError, JobState, JobView, Known, News, RecordChange, SampleView};
+use control::{AlertView, ConnectShow, ControlError, JobState, JobView, Known, News, RecordChange, SampleView};
 use jiff::Timestamp;
 use reactor::ArrayHandle;
 use serde::Serialize;
@@ -34,6 +35,9 @@ pub(super) struct Reader {
     known: Known,
     last_sample: Option<Timestamp>,
     alerts: BTreeMap<(&'static str, String), AlertView>,
+    laboratory: Option<Arc<Laboratory>>,
+    /// What the client got last of the hosts and runs that it follows, by event and topic, as JSON.
+    followed: BTreeMap<(&'static str, String), String>,
     /// Events of the present second that the client has not taken yet.
     waiting: VecDeque<Event>,
     has_ended: bool,
@@ -43,7 +47,11 @@ pub(super) struct Reader {
 }
 
 fn event(name: &str, data: &impl Serialize) -> Event {
-    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
+    Event::default().event(name).data(json(data))
+}
+
+fn json(data: &impl Serialize) -> String {
+    serde_json::to_string(data).unwrap_or_default()
 }
 
 impl Reader {
@@ -52,6 +60,7 @@ impl Reader {
         array: ArrayHandle,
         stream: Stream,
         holder: Holder,
+        laboratory: Option<Arc<Laboratory>>,
         last: Option<&str>,
         request: Option<RequestGuard>,
     ) -> Result<Self, Fault> {
@@ -89,6 +98,8 @@ impl Reader {
             known,
             last_sample: None,
             alerts: BTreeMap::new(),
+            laboratory,
+            followed: BTreeMap::new(),
             waiting,
             has_ended: false,
             taken: Instant::now(),
@@ -137,6 +148,14 @@ impl Reader {
         {
             self.sample(&topics, view);
         }
+        let mut followed = BTreeMap::new();
+        for Connecting { host, volume } in &topics.hosts {
+            // A host that does not exist has no state: its page says so.
+            if let Ok(view) = mirror.read(&ConnectShow { host: host.clone(), volume: volume.clone() }) {
+                let topic = format!("{host},{}", volume.as_deref().unwrap_or_default());
+                followed.insert(("connect", topic), json(&convert::connect_state(view)));
+            }
+        }
         let News { known, changes, events, jobs, alerts, .. } = mirror.news(self.known)?;
         let has_missed = topics.changes && changes.is_none() || topics.events && events.is_none();
         let from = self.known.revision;
@@ -155,8 +174,23 @@ impl Reader {
         self.events(&topics, events.unwrap_or_default());
         self.jobs(&topics, jobs);
         self.alerts(&topics, alerts);
+        for run in &topics.runs {
+            if let Some(Ok(shown)) = self.laboratory.as_ref().map(|laboratory| laboratory.show(*run)) {
+                followed.insert(("lab", run.to_string()), json(&shown));
+            }
+        }
+        self.follow(followed);
         (self.known.jobs, self.known.alerts) = (known.jobs, if topics.alerts { known.alerts } else { 0 });
         Ok(())
+    }
+
+    /// Sends the states that differ from what the client got last.
+    fn follow(&mut self, states: BTreeMap<(&'static str, String), String>) {
+        let changed = states.iter().filter(|(topic, state)| self.followed.get(topic) != Some(state));
+        let events: Vec<Event> =
+            changed.map(|((name, _), state)| Event::default().event(*name).data(state.clone())).collect();
+        self.waiting.extend(events);
+        self.followed = states;
     }
 
     fn sample(&mut self, topics: &Topics, view: SampleView) {

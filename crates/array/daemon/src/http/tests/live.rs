@@ -236,3 +236,16 @@ async fn series_have_points_and_unknown_ones_are_refused() {
     let (status, _) = send(&app, "GET", "/api/v1/history?series=volume.nothing.read_ops", None).await;
     assert_eq!(status, 404);
 }
+
+#[tokio::test]
+async fn a_host_that_connects_is_followed_without_being_asked_for() {
+    let app = sampled();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 30 })).await;
+    post(&app, "/api/v1/hosts", json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"] })).await;
+    let mut live = open(&app, "?topics=connect:h1,v1+connect:nobody", None).await.unwrap();
+    let (_, state) = live.find("connect").await;
+    assert_eq!((&state["host"], &state["volume"], &state["lun"]), (&json!("h1"), &json!("v1"), &Value::Null));
+    post(&app, "/api/v1/access", json!({ "volume": "v1", "host": "h1", "lun": 4 })).await;
+    // What has not changed is not sent again: the next one has the grant.
+    assert_eq!(live.find("connect").await.1["lun"], 4);
+}
