@@ -53,7 +53,7 @@ const ELSEWHERE = [
   "shell/search",
   "parts/forecast",
   "parts/kept-off",
-  "live/bytes-chart",
+  "live/(bytes-chart|followed)",
   ...TABLE,
   ...DIALOG,
   ...CHART,

@@ -114,6 +114,27 @@ test("a wrong secret is seen, and then what the host does", async () => {
   expect(rows.find(({ initiator }) => initiator === IQN)?.outcome).toBe("ok");
 });
 
+test("the page of a host is told what happens, and does not ask each second", async () => {
+  await page.goto(`${array.url}/hosts/connect/watch?system=esxi&host=esx05&volume=win-dc1`);
+  await page.getByText("logs in").waitFor();
+  let asked = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/connect/state")) asked += 1;
+  });
+  await page.waitForTimeout(5000);
+  expect((await logIn("not-this-secret")).status).not.toBe(0);
+  await page.locator(".watch-refused", { hasText: /CHAP/ }).waitFor({ timeout: 5000 });
+  expect(asked).toBeLessThanOrEqual(2);
+});
+
+test("the page of a host says what is doubtful about it", async () => {
+  await page.goto(`${array.url}/hosts/esx05`);
+  await page.getByText("Its last login, from 127.0.0.1, was refused").waitFor();
+  expect((await array.run("host", "create", "plain", "--iqn", "iqn.2026-01.org.example:plain")).status).toBe(0);
+  await page.goto(`${array.url}/hosts/plain`);
+  await page.getByText("It need not authenticate").waitFor();
+});
+
 test("nothing is complained about", () => {
   expect(browser.complaints).toEqual([]);
 });

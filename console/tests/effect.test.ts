@@ -77,6 +77,48 @@ test("a schedule shows its next runs before it is created", async () => {
   await page.keyboard.press("Escape");
 });
 
+test("a change says before it is made what cannot be undone, and why a volume does not shrink", async () => {
+  await page.goto(`${array.url}/volumes/db`);
+  await act("Grow…");
+  await dialog().getByLabel("New size").fill("512M");
+  await dialog().getByText("would-shrink").waitFor();
+  expect(await dialog().getByRole("button", { name: "Grow volume" }).isDisabled()).toBe(true);
+  await dialog().getByLabel("New size").fill("2G");
+  await dialog().getByText("cannot shrink again").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  expect(JSON.parse(await run("volume", "show", "db", "-o", "json")).size_bytes).toBe(2 ** 30);
+});
+
+test("access that becomes read-only names the hosts whose writes fail", async () => {
+  await run("share", "create", "vms");
+  await run("access", "grant", "vms", "--any");
+  await page.goto(`${array.url}/shares/vms/access`);
+  await page.getByRole("button", { name: /Grant/ }).first().click();
+  await dialog().getByLabel("To", { exact: true }).selectOption("any");
+  await dialog().getByLabel("Read-only").check();
+  await dialog().getByText("access any host: it can only read share vms").waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+});
+
+test("two changes of one schedule show both versions; its runs are no change", async () => {
+  await run("schedule", "create", "nightly", "--daily", "02:00", "--volumes", "db");
+  await page.goto(`${array.url}/snapshots/schedules`);
+  await page.getByRole("button", { name: "actions for nightly" }).click();
+  await page.getByRole("menuitem", { name: "Change…" }).click();
+  await dialog().getByLabel("newest, always").fill("5");
+  await run("schedule", "run", "nightly");
+  await run("schedule", "set", "nightly", "--keep-last", "9");
+  await dialog().getByRole("button", { name: "Change schedule" }).click();
+  await dialog().getByText("Somebody else has changed it meanwhile.").waitFor();
+  const row = dialog().locator("tr", { hasText: "keep last" });
+  expect((await row.allInnerTexts()).join().replace(/\s+/g, " ")).toContain("keep last 3 9 5");
+  await dialog().getByRole("button", { name: "Change schedule" }).click();
+  await dialog().waitFor({ state: "detached" });
+  expect(JSON.parse(await run("schedule", "show", "nightly", "-o", "json")).keep_last).toBe(5);
+});
+
 test("a channel is created, changed and deleted in the console, and its secret never returns", async () => {
   await page.goto(`${array.url}/settings`);
   await page.getByRole("button", { name: "New channel…" }).click();

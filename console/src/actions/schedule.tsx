@@ -145,6 +145,7 @@ export function EditSchedule(props: Closing & { schedule?: Schedule }): JSX.Elem
         (old === undefined || Object.keys(sent()).length > 0)
       }
       dirty={() => line() !== before}
+      {...(old === undefined ? {} : { edited: { path: api("schedules", old.id), shown: old } })}
       same={{
         what: old === undefined ? "create this schedule" : "change this schedule",
         windlass: line(),

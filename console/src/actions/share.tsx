@@ -7,8 +7,9 @@ import { api, withQuery } from "../api/paths";
 import type { ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
 import { DeleteDialog, DestroyDialog } from "../parts/destroy";
 import { ChangeDialog } from "../parts/dialog";
+import { Foreseen } from "../parts/effect";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
-import { windlass } from "../parts/shell-lines";
+import { type Same, windlass } from "../parts/shell-lines";
 import { exactBytes, parseSize, sizeArgument } from "../parts/units";
 import type { Closing } from "./closing";
 
@@ -115,20 +116,22 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
         : to().startsWith("group:")
           ? ["--group", rest()]
           : ["--host", rest() || "HOST"];
+  const ready = () => to() !== "" && (to() !== NETWORK || network().trim() !== "");
+  const same = (): Same => ({
+    what: "grant access",
+    windlass: windlass("access", "grant", props.share, ...grantee(), ...(readOnly() ? ["--read-only"] : [])),
+    method: "POST",
+    path: api("shares", props.share, "exports"),
+    body: body(),
+  });
   return (
     <ChangeDialog
       title={`Grant ${props.share}`}
       verb="Grant access"
       onClose={props.onClose}
       fields={{ "invalid-network": "network", "host-unidentified": "to" }}
-      ready={to() !== "" && (to() !== NETWORK || network().trim() !== "")}
-      same={{
-        what: "grant access",
-        windlass: windlass("access", "grant", props.share, ...grantee(), ...(readOnly() ? ["--read-only"] : [])),
-        method: "POST",
-        path: api("shares", props.share, "exports"),
-        body: body(),
-      }}
+      ready={ready()}
+      same={same()}
     >
       <ChoiceField
         label="To"
@@ -148,6 +151,7 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
         <TextField label="Network" name="network" placeholder="192.0.2.0/24" value={network()} onInput={setNetwork} />
       </Show>
       <CheckField label="Read-only" name="read_only" checked={readOnly()} onInput={setReadOnly} />
+      <Foreseen of={same()} when={ready()} />
     </ChangeDialog>
   );
 }
@@ -184,6 +188,21 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
     return set;
   };
   const some = () => Object.keys(body()).length > 0;
+  const ready = () => some() && name().trim() !== "" && quotaError(quota()) === undefined;
+  const same = (): Same => ({
+    what: "change this share",
+    windlass: windlass(
+      "share",
+      "set",
+      share.name,
+      ...(body().name == null ? [] : ["--name", name().trim()]),
+      ...(body().quota_bytes == null ? [] : ["--quota", quota().trim() || "none"]),
+      ...(body().copy == null ? [] : ["--copy", copy()]),
+    ),
+    method: "PATCH",
+    path: api("shares", share.name),
+    body: body(),
+  });
   return (
     <ChangeDialog
       title={`Change ${share.name}`}
@@ -191,9 +210,9 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
       edited={{ path: api("shares", share.id), shown: share }}
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name", "invalid-quota": "quota" }}
-      ready={some() && name().trim() !== "" && quotaError(quota()) === undefined}
+      ready={ready()}
       dirty={some}
-      same={{ what: "change this share", method: "PATCH", path: api("shares", share.name), body: body() }}
+      same={same()}
       after={(after: Share) => {
         if (after.name !== share.name) props.onRenamed?.(after.name);
       }}
@@ -224,6 +243,7 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
           { value: "physical", label: "gets blocks of its own" },
         ]}
       />
+      <Foreseen of={same()} when={ready()} />
     </ChangeDialog>
   );
 }

@@ -1,7 +1,7 @@
 // Views of resources: read once for all parts of the page that show them; again when the array announces a change of
 // them, and at an interval while someone looks.
 
-import { type Accessor, createEffect, createMemo, createSignal, on, onCleanup, type Signal } from "solid-js";
+import { type Accessor, createEffect, createMemo, createSignal, on, onCleanup, type Signal, untrack } from "solid-js";
 import { sessionEnded, signedIn } from "../session";
 import { isAbout, isWhole } from "./announced";
 import { send } from "./client";
@@ -149,6 +149,14 @@ function revisionOf(data: unknown): number | undefined {
   return typeof revision === "number" ? revision : undefined;
 }
 
+/** Takes an answer that came without a request. */
+export function answered(path: string, data: unknown): void {
+  const entry = entries.get(path);
+  if (entry === undefined) return;
+  entry.asked = Date.now();
+  entry.known[1]((known) => ({ data: reuse(known.data, data), failure: undefined, asOf: entry.asked }));
+}
+
 /** Drops all answers. */
 export const forget = (): void => entries.clear();
 
@@ -172,7 +180,11 @@ setInterval(readAgain, 1000);
  * Shows the resource at a path, which may change; without a path, nothing is read. `keep` is for tables with a filter: they
  * show the answer for the path before until that for the new one is there.
  */
-export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERVAL_MS, keep = false): Query<T> {
+export function useQuery<T>(
+  path: Accessor<string | undefined>,
+  everyMs: number | Accessor<number> = INTERVAL_MS,
+  keep = false,
+): Query<T> {
   const entry = createMemo(() => {
     const present = path();
     return present === undefined ? undefined : entryOf(present);
@@ -180,7 +192,11 @@ export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERV
   createEffect(
     on(entry, (present) => {
       if (present === undefined) return;
-      const user = { everyMs };
+      const user = {
+        get everyMs() {
+          return typeof everyMs === "function" ? untrack(everyMs) : everyMs;
+        },
+      };
       present.users.add(user);
       onCleanup(() => present.users.delete(user));
       if (present.due || Date.now() - present.asked > 1000) void load(present);

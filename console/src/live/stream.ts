@@ -9,7 +9,18 @@ import { send, stream } from "../api/client";
 import { heard, missed } from "../api/contact";
 import { Refused } from "../api/failure";
 import { api, withQuery } from "../api/paths";
-import type { Alert, Event, Job, LiveAlertEnded, LiveChange, LiveHello, LiveLagged, Sample } from "../api/schema";
+import type {
+  Alert,
+  ConnectState,
+  Event,
+  Job,
+  LabRun,
+  LiveAlertEnded,
+  LiveChange,
+  LiveHello,
+  LiveLagged,
+  Sample,
+} from "../api/schema";
 import { credentials, refuse, sessionEnded, signedIn, signInNumber } from "../session";
 import { eventReader } from "./server-events";
 
@@ -22,6 +33,8 @@ export interface LiveEvents {
   job: Job;
   alert: Alert;
   "alert-ended": LiveAlertEnded;
+  connect: ConnectState;
+  lab: LabRun;
   lagged: LiveLagged;
 }
 
@@ -57,10 +70,10 @@ export function onLive<Name extends keyof LiveEvents>(name: Name, listener: (dat
 }
 
 /** Adds topics, and volumes and shares by id, to those of the stream while the owner shows them. */
-export function useTopics(topics: string[], units: Accessor<string[]> = () => []): void {
+export function useTopics(topics: string[] | Accessor<string[]>, units: Accessor<string[]> = () => []): void {
   const owner = {};
   createEffect(() => {
-    wanted.set(owner, { topics, units: units() });
+    wanted.set(owner, { topics: typeof topics === "function" ? topics() : topics, units: units() });
     changeTopics();
   });
   onCleanup(() => {

@@ -26,7 +26,8 @@ export function differences(shown: object, now: object, wanted: object): Differe
 /** Fields that people change; others, such as usage, differ by themselves. */
 const MAY_CHANGE = new Set(
   "name size_bytes write_cache reserve overwrite_reserve_percent zero_detection warn_percent critical_percent labels \
-protocols copy quota_bytes iqns addresses chap hosts enabled min_severity codes quiet_hours settings".split(" "),
+protocols copy quota_bytes iqns addresses chap hosts enabled min_severity codes quiet_hours settings \
+when zone volumes label keep keep_last lock_seconds paused".split(" "),
 );
 
 /** True if the object was changed in a field that the change is about. */

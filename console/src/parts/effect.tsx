@@ -1,7 +1,7 @@
 // Effect of a change: the dialog asks the array first, and enables its button after the answer.
 
 import { type Accessor, For, type JSX, Show } from "solid-js";
-import { type Asked, asked } from "../api/asked";
+import { type Asked, asked, type Question } from "../api/asked";
 import { Refused } from "../api/failure";
 import { withQuery } from "../api/paths";
 import type { Effect } from "../api/schema";
@@ -12,15 +12,32 @@ import { exactBytes } from "./units";
 /** Broken objects that are shown. */
 const SHOWN = 20;
 
+/** The question what a request would do. */
+const dryRun = ({ method = "DELETE", path, body }: Same): Question => ({
+  method,
+  path: withQuery(path, { dry_run: true }),
+  body,
+});
+
 /** Asks what a request would do. `counts`: its bytes can be known. */
 export const foresee = (request: Accessor<Same>, counts: boolean): Asked<Effect> =>
   asked<Effect>(
-    () => {
-      const { method = "DELETE", path, body } = request();
-      return { method, path: withQuery(path, { dry_run: true }), body };
-    },
+    () => dryRun(request()),
     (effect) => counts && effect.allowed && effect.frees_bytes == null,
   );
+
+/** What a change would do, as soon as its form is complete: nothing, for a change without consequences. */
+export function Foreseen(props: { of: Same; when: boolean }): JSX.Element {
+  const foreseen = asked<Effect>(
+    () => (props.when ? dryRun(props.of) : undefined),
+    () => false,
+  );
+  return (
+    <Show when={props.when}>
+      <EffectBox of={foreseen} counts={false} />
+    </Show>
+  );
+}
 
 /** Shows what the array said. */
 export function EffectBox(props: { of: Asked<Effect>; counts: boolean }): JSX.Element {

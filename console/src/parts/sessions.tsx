@@ -1,10 +1,21 @@
 // Columns of sessions.
 
 import { pagePath } from "../api/page-paths";
-import type { Session } from "../api/schema";
+import type { Session, SessionParameters } from "../api/schema";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
-import { grouped } from "./units";
+import { bytes, grouped, NONE } from "./units";
+
+/** What a login has negotiated, in one line. */
+function negotiated(of: SessionParameters): string {
+  const digests = [of.header_digest ? "header" : "", of.data_digest ? "data" : ""].filter((word) => word !== "");
+  return [
+    `bursts ${bytes(of.max_burst_bytes)}, first ${bytes(of.first_burst_bytes)}`,
+    `segments ${bytes(of.initiator_segment_bytes)} and ${bytes(of.target_segment_bytes)}`,
+    `${of.immediate_data ? "" : "no "}immediate data`,
+    digests.length === 0 ? "no digests" : `${digests.join(" and ")} digest`,
+  ].join("; ");
+}
 
 /** Columns of a table of sessions; `hosts` shows whose each is. */
 export function sessionColumns(hosts: boolean): Column<Session>[] {
@@ -49,6 +60,22 @@ export function sessionColumns(hosts: boolean): Column<Session>[] {
       about: "Bytes received from the initiator",
       cell: ({ written_bytes }) => <Bytes of={written_bytes} />,
       by: ({ written_bytes }) => written_bytes,
+    },
+    {
+      key: "mss",
+      title: "MSS",
+      number: true,
+      rank: 3,
+      about: "Largest TCP segment in bytes",
+      cell: ({ mss_bytes }) => (mss_bytes == null ? NONE : grouped(mss_bytes)),
+      by: ({ mss_bytes }) => mss_bytes ?? 0,
+    },
+    {
+      key: "parameters",
+      title: "Negotiated",
+      rank: 3,
+      about: "MaxBurstLength and FirstBurstLength; segments to the initiator and to the array; digests",
+      cell: ({ parameters }) => (parameters === undefined ? NONE : negotiated(parameters)),
     },
     {
       key: "initiator",

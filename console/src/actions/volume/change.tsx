@@ -4,8 +4,9 @@ import { createSignal, type JSX } from "solid-js";
 import { api } from "../../api/paths";
 import type { Volume, VolumeSet } from "../../api/schema";
 import { ChangeDialog } from "../../parts/dialog";
+import { Foreseen } from "../../parts/effect";
 import { CheckField, ChoiceField, TextField } from "../../parts/form";
-import { windlass } from "../../parts/shell-lines";
+import { type Same, windlass } from "../../parts/shell-lines";
 import type { Closing } from "../closing";
 
 const percentOf = (text: string): number => (text.trim() === "" ? 0 : Number(text));
@@ -46,6 +47,15 @@ export function ChangeVolume(props: Closing & { volume: Volume; onRenamed?: (nam
     ];
   };
   const some = () => Object.keys(body()).length > 0;
+  const ready = () =>
+    some() && name().trim() !== "" && percentError(warn()) === undefined && percentError(critical()) === undefined;
+  const same = (): Same => ({
+    what: "change this volume",
+    windlass: windlass("volume", "set", volume.name, ...words()),
+    method: "PATCH",
+    path: api("volumes", volume.name),
+    body: body(),
+  });
   return (
     <ChangeDialog
       title={`Change ${volume.name}`}
@@ -53,17 +63,9 @@ export function ChangeVolume(props: Closing & { volume: Volume; onRenamed?: (nam
       edited={{ path: api("volumes", volume.id), shown: volume }}
       onClose={props.onClose}
       fields={{ exists: "name", "invalid-name": "name", "no-space": "reserve", "invalid-setting": "warn" }}
-      ready={
-        some() && name().trim() !== "" && percentError(warn()) === undefined && percentError(critical()) === undefined
-      }
+      ready={ready()}
       dirty={some}
-      same={{
-        what: "change this volume",
-        windlass: windlass("volume", "set", volume.name, ...words()),
-        method: "PATCH",
-        path: api("volumes", volume.name),
-        body: body(),
-      }}
+      same={same()}
       after={(after: Volume) => {
         if (after.name !== volume.name) props.onRenamed?.(after.name);
       }}
@@ -110,6 +112,7 @@ export function ChangeVolume(props: Closing & { volume: Volume; onRenamed?: (nam
           hint="percent, above the first; empty: never"
         />
       </div>
+      <Foreseen of={same()} when={ready()} />
     </ChangeDialog>
   );
 }

@@ -4,9 +4,10 @@ import { createSignal, type JSX } from "solid-js";
 import { api } from "../../api/paths";
 import type { Volume, VolumeSet } from "../../api/schema";
 import { ChangeDialog } from "../../parts/dialog";
+import { Foreseen } from "../../parts/effect";
 import { TextField } from "../../parts/form";
 import { Bytes } from "../../parts/numbers";
-import { windlass } from "../../parts/shell-lines";
+import { type Same, windlass } from "../../parts/shell-lines";
 import { bytes, exactBytes, parseSize, sizeArgument } from "../../parts/units";
 import type { Closing } from "../closing";
 import { SIZE_HINT, sizeError } from "./size";
@@ -21,6 +22,13 @@ export function GrowVolume(props: Closing & { volume: Volume }): JSX.Element {
       : undefined;
   };
   const body = (): VolumeSet => ({ size_bytes: wanted() ?? 0 });
+  const same = (): Same => ({
+    what: "grow this volume",
+    windlass: windlass("volume", "grow", props.volume.name, "--size", sizeArgument(wanted() ?? 0)),
+    method: "PATCH",
+    path: api("volumes", props.volume.name),
+    body: body(),
+  });
   return (
     <ChangeDialog
       title={`Grow ${props.volume.name}`}
@@ -29,13 +37,7 @@ export function GrowVolume(props: Closing & { volume: Volume }): JSX.Element {
       fields={{ "invalid-size": "size", "over-commitment": "size" }}
       ready={wanted() !== undefined && tooSmall() === undefined}
       dirty={() => size() !== ""}
-      same={{
-        what: "grow this volume",
-        windlass: windlass("volume", "grow", props.volume.name, "--size", sizeArgument(wanted() ?? 0)),
-        method: "PATCH",
-        path: api("volumes", props.volume.name),
-        body: body(),
-      }}
+      same={same()}
     >
       <p>
         It has <Bytes of={props.volume.size_bytes} />. Hosts learn of the new size at once; their file systems have to
@@ -50,6 +52,7 @@ export function GrowVolume(props: Closing & { volume: Volume }): JSX.Element {
         error={sizeError(size()) ?? tooSmall()}
         hint={wanted() === undefined ? SIZE_HINT : exactBytes(wanted() ?? 0)}
       />
+      <Foreseen of={same()} when={wanted() !== undefined && wanted() !== props.volume.size_bytes} />
     </ChangeDialog>
   );
 }

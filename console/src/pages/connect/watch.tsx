@@ -2,8 +2,8 @@
 
 import { createEffect, createSignal, For, type JSX, Show } from "solid-js";
 import { withQuery } from "../../api/paths";
-import { useQuery } from "../../api/query";
 import type { ConnectPlan, ConnectState } from "../../api/schema";
+import { followed } from "../../live/followed";
 import { Copy } from "../../parts/copy";
 import { now } from "../../parts/now";
 import { Ago } from "../../parts/numbers";
@@ -14,6 +14,11 @@ import type { Choice } from "./steps";
 const PATIENCE_MS = 60_000;
 
 const PRIMITIVES: Record<string, string> = { ats: "ATS", xcopy: "CLONE", zero: "ZERO", unmap: "DELETE" };
+
+const pathOf = ({ host, volume }: { host: string; volume?: string | null | undefined }): string =>
+  withQuery("/api/v1/connect/state", { host, volume: volume ?? undefined });
+
+const useState = followed("connect", pathOf);
 
 function Row(props: { sign: "seen" | "missing" | "warn" | "refused"; children: JSX.Element }): JSX.Element {
   const words = { seen: "✓ done: ", missing: "○ waiting: ", warn: "● look: ", refused: "✕ refused: " };
@@ -29,11 +34,20 @@ function Row(props: { sign: "seen" | "missing" | "warn" | "refused"; children: J
 export function Watch(props: { choice: Choice; plan: ConnectPlan | undefined }): JSX.Element {
   const opened = Date.now();
   const [moved, setMoved] = createSignal(opened);
-  const state = useQuery<ConnectState>(() => {
+  const of = () => {
     const { host, volume, share } = props.choice;
-    if (host === undefined || share !== undefined) return undefined;
-    return withQuery("/api/v1/connect/state", { host, volume });
-  }, 1000);
+    return host === undefined || share !== undefined ? undefined : { host, volume };
+  };
+  const state = useState(
+    () => {
+      const present = of();
+      return present === undefined ? undefined : pathOf(present);
+    },
+    () => {
+      const present = of();
+      return present && `connect:${[present.host, present.volume ?? []].flat().join(",")}`;
+    },
+  );
   let before = "";
   createEffect(() => {
     const data = state.data();

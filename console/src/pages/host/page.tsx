@@ -1,7 +1,7 @@
 // One host: identity, volumes, sessions.
 
 import { useNavigate, useParams } from "@solidjs/router";
-import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
 import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
 import { granteeOf } from "../../api/grants";
@@ -9,8 +9,9 @@ import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
-import type { Access, Host, HostGroup, HostLun, Session } from "../../api/schema";
+import type { Access, ConnectState, Host, HostGroup, HostLun, Session } from "../../api/schema";
 import { Act } from "../../parts/act";
+import { sentence } from "../../parts/effect";
 import { Grantee } from "../../parts/grantee";
 import { Head } from "../../parts/head";
 import { At } from "../../parts/numbers";
@@ -49,6 +50,7 @@ export default function HostPage(): JSX.Element {
   const close = () => setOpen(undefined);
   const query = useQuery<Host>(() => api("hosts", name()));
   const sessions = useList<Session>(() => withQuery("/api/v1/sessions", { host: name() }), true, 5000);
+  const state = useQuery<ConnectState>(() => withQuery("/api/v1/connect/state", { host: name() }));
   const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const everybody = useList<Access>(() => "/api/v1/access?host=any");
   const luns = createMemo((): Seen[] => {
@@ -84,6 +86,7 @@ export default function HostPage(): JSX.Element {
       <Shown of={query}>
         {(host) => (
           <>
+            <For each={state.data()?.warnings}>{({ text }) => <p class="note">▲ {sentence(text)}</p>}</For>
             <Identity host={host()} />
             <h2>Volumes</h2>
             <Show when={luns().length > 0} fallback={<p class="soft">It may use no volume.</p>}>

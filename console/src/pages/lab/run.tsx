@@ -7,6 +7,7 @@ import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { LabRun } from "../../api/schema";
 import { perSecond } from "../../live/charts";
+import { followed } from "../../live/followed";
 import { Act } from "../../parts/act";
 import { Chart } from "../../parts/chart";
 import { FileLink } from "../../parts/file-link";
@@ -20,7 +21,6 @@ import { count, latency, NONE, percent } from "../../parts/units";
 import { Result } from "./bars";
 import { sizeWord, summary } from "./figures";
 
-const WATCH_MS = 1000;
 /** Beginning of a step that names the side, which stands before it. */
 const SIDE = /^(off|on): /;
 /** Shortest axis of the charts in seconds. */
@@ -100,9 +100,16 @@ export function Run(props: { id: string }): JSX.Element {
   );
 }
 
-/** Has the run read each second while it goes on. */
+const pathOf = (id: string | number): string => api("lab", "runs", String(id));
+
+const useRun = followed("lab", ({ id }) => pathOf(id));
+
+/** Follows the run while it goes on. */
 function Watched(props: { id: string }): JSX.Element {
-  useQuery<LabRun>(() => api("lab", "runs", props.id), WATCH_MS);
+  useRun(
+    () => pathOf(props.id),
+    () => `lab:${props.id}`,
+  );
   return null;
 }
 

@@ -3,19 +3,27 @@
 import { createSignal, For, type JSX, Match, Show, Switch } from "solid-js";
 import { GrantAccess } from "../../actions/access";
 import { ReclaimVolume } from "../../actions/volume/reclaim";
+import { ClearReservations } from "../../actions/volume/reservations";
 import { useList } from "../../api/list";
 import { withQuery } from "../../api/paths";
 import type { Volume } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { Dialog } from "../../parts/dialog";
 import type { Group } from "../../parts/offload/refusal-groups";
-import { helps } from "../../parts/offload/refusal-helps";
+import { type Help, helps } from "../../parts/offload/refusal-helps";
 import { Shown } from "../../parts/state";
 
 /** Most volumes to choose from. */
 const MOST = 200;
 
-type Open = { volume: string; host?: string } | { host: string; volume?: undefined };
+type Open = { volume: string; host?: string; clears?: boolean } | { host: string; volume?: undefined };
+
+const label = (help: Help): string =>
+  help.kind === "grant"
+    ? `Grant ${help.host} the other volume…`
+    : help.kind === "clear"
+      ? `Clear reservations of ${help.volume}…`
+      : `Reclaim zeros of ${help.volume}…`;
 
 export default function WhatHelps(props: { group: Group }): JSX.Element {
   const [open, setOpen] = createSignal<Open>();
@@ -26,16 +34,27 @@ export default function WhatHelps(props: { group: Group }): JSX.Element {
         <For each={helps(props.group)}>
           {(help) => (
             <>
-              <Act onClick={() => setOpen(help.kind === "grant" ? { host: help.host } : { volume: help.volume })}>
-                {help.kind === "grant" ? `Grant ${help.host} the other volume…` : `Reclaim zeros of ${help.volume}…`}
+              <Act
+                onClick={() =>
+                  setOpen(
+                    help.kind === "grant"
+                      ? { host: help.host }
+                      : { volume: help.volume, clears: help.kind === "clear" },
+                  )
+                }
+              >
+                {label(help)}
               </Act>{" "}
             </>
           )}
         </For>
       </p>
       <Show when={open()} keyed>
-        {({ volume, host }) => (
+        {({ volume, host, ...rest }) => (
           <Switch>
+            <Match when={"clears" in rest && rest.clears && volume}>
+              {(reserved) => <ClearReservations volume={reserved()} onClose={close} />}
+            </Match>
             <Match when={volume === undefined && host}>
               {(to) => (
                 <ChooseVolume

@@ -1,9 +1,11 @@
 // Reservation of a volume, and the initiators that are registered with it.
 
-import { type JSX, Show } from "solid-js";
+import { createSignal, type JSX, Show } from "solid-js";
+import { ClearReservations } from "../../actions/volume/reservations";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Registration, Reservations } from "../../api/schema";
+import { Act } from "../../parts/act";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
@@ -23,6 +25,7 @@ const COLUMNS: Column<Registration>[] = [
 
 export function ReservationsTab(props: { name: string }): JSX.Element {
   const query = useQuery<Reservations>(() => api("volumes", props.name, "reservations"));
+  const [clearing, setClearing] = createSignal(false);
   return (
     <Shown of={query}>
       {(present) => (
@@ -47,6 +50,14 @@ export function ReservationsTab(props: { name: string }): JSX.Element {
               rows={present().registrations}
               id={(row) => `${row.initiator} ${row.isid}`}
             />
+            <p class="under">
+              <Act class="danger" onClick={() => setClearing(true)}>
+                Clear reservations…
+              </Act>
+            </p>
+          </Show>
+          <Show when={clearing()}>
+            <ClearReservations volume={props.name} onClose={() => setClearing(false)} />
           </Show>
         </>
       )}

@@ -16,3 +16,16 @@ test("frees without gain are followed by a reclaim, of volumes that exist", () =
   expect(helps({ code: "below-grain", entries })).toEqual([{ kind: "reclaim", volume: "v1" }]);
   expect(helps({ code: "aborted", entries })).toEqual([]);
 });
+
+test("a reservation that is in the way can be cleared, on each volume that exists", () => {
+  const entries = [
+    entry({}),
+    entry({ volume: "v2" }),
+    entry({ volume: "gone", deleted: true }),
+    entry({ kind: "share" }),
+  ];
+  expect(helps({ code: "reserved-by-another", entries })).toEqual([
+    { kind: "clear", volume: "v1" },
+    { kind: "clear", volume: "v2" },
+  ]);
+});

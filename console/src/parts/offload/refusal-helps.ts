@@ -7,7 +7,9 @@ export type Help =
   /** The host may not see the other volume of a copy. The array knows no name of it: a person chooses. */
   | { kind: "grant"; host: string }
   /** Frees that gained nothing leave zeros, which the array can find itself. */
-  | { kind: "reclaim"; volume: string };
+  | { kind: "reclaim"; volume: string }
+  /** A host that is gone may have left its reservation. */
+  | { kind: "clear"; volume: string };
 
 /** Most buttons of a group. */
 const MOST = 4;
@@ -17,6 +19,8 @@ export function helps(group: Pick<Group, "code" | "entries">): Help[] {
   const found = new Map<string, Help>();
   for (const { host, volume, kind, deleted } of group.entries) {
     if (group.code === "not-granted" && host != null) found.set(host, { kind: "grant", host });
+    if (group.code === "reserved-by-another" && kind !== "share" && !deleted)
+      found.set(volume, { kind: "clear", volume });
     if (group.code === "below-grain" && kind !== "share" && !deleted) found.set(volume, { kind: "reclaim", volume });
   }
   return [...found.values()].slice(0, MOST);

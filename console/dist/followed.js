@@ -1,0 +1,1 @@
+import{Ct as e,bt as t,ft as n,mt as r,pt as i,yt as a}from"./shared.js";var o=1e3;function s(s,c){return i(s,e=>t(c(e),e)),(t,i)=>(r(()=>[i()??[]].flat()),e(t,()=>n()?a:o))}export{s as t};
