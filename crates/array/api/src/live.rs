@@ -10,8 +10,8 @@ use utoipa::{IntoParams, ToSchema};
 #[into_params(parameter_in = Query)]
 pub struct LiveQuery {
     /// Topics, separated by spaces: `array`, `primitives`, `busiest`, `volumes:ID,ID` (at most 60
-    /// volumes or shares), `changes`, `events`, `jobs`, `alerts`, `connect:HOST` or `connect:HOST,VOLUME` (how far a host is in
-    /// using a volume), `lab:RUN` (a run of the laboratory). At most four of each of the last two.
+    /// volumes or shares), `changes`, `events`, `jobs`, `alerts`, `connect:HOST` or `connect:HOST,VOLUME` (how far a
+    /// host is in using a volume), `lab:RUN` (a run of the laboratory). At most four of each of the last two.
     pub topics: String,
 }
 

@@ -30,8 +30,8 @@ pub struct Session {
     pub read_bytes: u64,
     /// Bytes received from the initiator.
     pub written_bytes: u64,
-    /// Largest TCP segment of its leading connection at the login; absent if the system does not say. Paths with different
-    /// values have jumbo frames on one side only.
+    /// Largest TCP segment of its leading connection at the login; absent if the system does not say. Paths with
+    /// different values have jumbo frames on one side only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss_bytes: Option<u32>,
     /// What initiator and array have agreed on.

@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::hosts::HostRecord;
-use crate::live::SessionInfo;
+use crate::live::{LoginOutcome, SessionInfo};
 use crate::logins::LoginView;
 use crate::ports::PortalView;
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +18,8 @@ const ESXI: &str = "iqn.1998-01.com.vmware:";
 /// Doubtful state of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostWarning {
-    /// Stable name: `one-path`, `one-path-used`, `unequal-mss`, `logins-refused`, `no-chap`, `silent`, `lun-above-255`.
+    /// Stable name: `one-path`, `one-path-used`, `unequal-mss`, `logins-refused`, `no-chap`, `silent` or
+    /// `lun-above-255`.
     pub code: &'static str,
     /// Text, with what helps.
     pub text: String,
@@ -37,11 +38,10 @@ pub(crate) struct Looked<'a> {
 impl Looked<'_> {
     /// All warnings, in a fixed order.
     pub(crate) fn warnings(&self, facts: &dyn Facts) -> Vec<HostWarning> {
-        let paths = self.paths();
         let warning = |code, text: Option<String>| text.map(|text| HostWarning { code, text });
         let all = [
             warning("one-path", self.one_path()),
-            warning("one-path-used", paths),
+            warning("one-path-used", self.one_path_used()),
             warning("unequal-mss", self.unequal_segments()),
             warning("logins-refused", self.refused()),
             warning("no-chap", self.no_chap()),
@@ -67,7 +67,7 @@ impl Looked<'_> {
         Some(format!("it has one path: log in at portal {address} too, so that it survives the loss of the other one"))
     }
 
-    fn paths(&self) -> Option<String> {
+    fn one_path_used(&self) -> Option<String> {
         let transfers = |session: &&&SessionInfo| session.seen.units.iter().any(|unit| unit.transferred);
         let used = self.sessions.iter().filter(transfers).count();
         let paths = self.sessions.len();
@@ -83,7 +83,8 @@ impl Looked<'_> {
         (least != most).then(|| {
             let (slow, fast) = (slow.peer_address.ip(), fast.peer_address.ip());
             format!(
-                "TCP segments have {least} bytes with {slow} and {most} with {fast}: jumbo frames are not on along every path"
+                "TCP segments have {least} bytes with {slow} and {most} with {fast}: jumbo frames are not on along every \
+                 path"
             )
         })
     }
@@ -91,7 +92,7 @@ impl Looked<'_> {
     fn refused(&self) -> Option<String> {
         let last = self.logins.iter().find(|login| !login.attempt.knock.discovery)?;
         let knock = &last.attempt.knock;
-        let is_refused = !matches!(knock.outcome, crate::LoginOutcome::Ok | crate::LoginOutcome::Redirected);
+        let is_refused = !matches!(knock.outcome, LoginOutcome::Ok | LoginOutcome::Redirected);
         is_refused.then(|| format!("its last login, from {}, was refused: {}", knock.from, knock.detail))
     }
 

@@ -34,8 +34,8 @@ pub trait Live {
     /// Clears the commands of hosts on a volume whose content is about to be replaced. Ready when
     /// none of them can take effect any more.
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()>;
-    /// Removes the reservation and all registrations of a volume. Durable on return. Returns how many there were. On error
-    /// nothing has changed, unless the pool stopped.
+    /// Removes the reservation and all registrations of a volume. Durable on return. Returns how many there were. On
+    /// error nothing has changed, unless the pool stopped.
     fn clear_reservations(&self, volume: ObjectId) -> LocalBoxFuture<'static, Result<usize, StoreError>>;
     /// Gives a share the content of its snapshot, in a transaction of the share's file system: durable
     /// on return, and all or nothing. Files of clients that are not in the snapshot become stale.

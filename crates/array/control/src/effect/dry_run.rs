@@ -1,6 +1,7 @@
 //! Execution of a dry run.
 
 use super::{Effect, Rehearsal};
+use crate::condition::Class;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::request::Request;
@@ -42,5 +43,23 @@ impl<R: Rehearsed> Request for DryRun<R> {
             Err(error) => Err(error),
         };
         Effect::or_refusal(effect)
+    }
+}
+
+impl Effect {
+    /// Effect of a change that is about no object of the pool.
+    pub(crate) fn of(rehearsal: Rehearsal) -> Self {
+        let (_, breaks, warnings) = rehearsal.into_parts();
+        Self { breaks, warnings, ..Self::default() }
+    }
+
+    /// A refusal that depends on the state of the array as a part of the effect. Other errors stay errors.
+    pub(crate) fn or_refusal(effect: Result<Self, ControlError>) -> Result<Self, ControlError> {
+        match effect {
+            Err(error) if matches!(error.class(), Class::Conflict | Class::NoSpace) => {
+                Ok(Self { problem: Some(error), ..Self::default() })
+            }
+            effect => effect,
+        }
     }
 }

@@ -10,7 +10,6 @@ pub use dry_run::{DryRun, Rehearsed};
 pub use rehearsal::Rehearsal;
 pub(crate) use rehearsal::names_in_words;
 
-use crate::condition::{Class, UserKind};
 use crate::error::ControlError;
 use crate::pools::state::Warning;
 
@@ -28,24 +27,6 @@ pub struct Effect {
     pub warnings: Vec<Warning>,
     /// Reason why the change would be refused; absent if it would be made.
     pub problem: Option<ControlError>,
-}
-
-impl Effect {
-    /// Effect of a change that is about no object of the pool.
-    pub(crate) fn of(rehearsal: Rehearsal) -> Self {
-        let (_, breaks, warnings) = rehearsal.into_parts();
-        Self { breaks, warnings, ..Self::default() }
-    }
-
-    /// A refusal that depends on the state of the array as a part of the effect. Other errors stay errors.
-    pub(crate) fn or_refusal(effect: Result<Self, ControlError>) -> Result<Self, ControlError> {
-        match effect {
-            Err(error) if matches!(error.class(), Class::Conflict | Class::NoSpace) => {
-                Ok(Self { problem: Some(error), ..Self::default() })
-            }
-            effect => effect,
-        }
-    }
 }
 
 /// Object that a change breaks, besides the object that is changed.
@@ -116,17 +97,6 @@ impl BrokenKind {
             Self::Share => "share",
             Self::Snapshot => "snapshot",
             Self::Volume => "volume",
-        }
-    }
-}
-
-impl From<UserKind> for BrokenKind {
-    fn from(kind: UserKind) -> Self {
-        match kind {
-            UserKind::Access => Self::Access,
-            UserKind::Session => Self::Session,
-            UserKind::Snapshot => Self::Snapshot,
-            UserKind::HostGroup => Self::HostGroup,
         }
     }
 }

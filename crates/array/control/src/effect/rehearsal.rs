@@ -2,6 +2,7 @@
 
 use super::{Broken, BrokenKind};
 use crate::condition::User;
+use crate::condition::UserKind;
 use crate::pools::state::Warning;
 use pool::ObjectId;
 
@@ -75,6 +76,17 @@ pub(crate) fn names_in_words(names: &[String]) -> String {
     match names.split_at_checked(MAX_NAMES) {
         Some((named, rest)) if !rest.is_empty() => format!("{} and {} more", named.join(", "), rest.len()),
         _ => names.join(", "),
+    }
+}
+
+impl From<UserKind> for BrokenKind {
+    fn from(kind: UserKind) -> Self {
+        match kind {
+            UserKind::Access => Self::Access,
+            UserKind::Session => Self::Session,
+            UserKind::Snapshot => Self::Snapshot,
+            UserKind::HostGroup => Self::HostGroup,
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::request::Request;
 use pool::PoolError;
 use unit::StoreError;
 
-/// Removes the reservation of a volume and all registrations with it. Their hosts learn it with their next command. The
-/// reply is the name of the volume, and how many registrations and reservations there were.
+/// Removes the reservation of a volume and all registrations with it. Their hosts learn it with their next command.
+/// The reply is the name of the volume, and how many registrations and reservations there were.
 #[derive(Clone, Debug)]
 pub struct ReservationClear {
     /// Name or id of the volume.

@@ -43,8 +43,8 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 
 /// Streams what happens, as Server-Sent Events: `hello`, `sample` once a second, `change`, `event`,
 /// `job`, `alert`, `alert-ended`, `connect`, `lab`, `lagged`, `bye`. Their data is JSON: `LiveHello`, `Sample`,
-/// `LiveChange`, `Event`, `Job`, `Alert`, `LiveAlertEnded`, `ConnectState`, `LabRun`, `LiveLagged`, `LiveBye`. `connect` and
-/// `lab` come when the state differs from the last one. With the header
+/// `LiveChange`, `Event`, `Job`, `Alert`, `LiveAlertEnded`, `ConnectState`, `LabRun`, `LiveLagged`, `LiveBye`.
+/// `connect` and `lab` come when the state differs from the last one. With the header
 /// `Last-Event-ID`, changes and events go on after that one, or `lagged` says that some are not in
 /// memory any more. Jobs and alerts that ended between two streams are not announced: a client reads
 /// them again after `hello`. There are at most 32 streams, and 16

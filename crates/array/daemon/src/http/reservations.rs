@@ -46,8 +46,8 @@ pub(super) async fn of_volume(
     answer::show(&array, ReservationShow { volume }, convert::reservations).await
 }
 
-/// Removes the reservation of a volume and all registrations with it, such as those of hosts that are gone. Hosts that
-/// share the volume lose what keeps them apart: only hosts that are stopped or fenced may have been registered.
+/// Removes the reservation of a volume and all registrations with it, such as those of hosts that are gone. Hosts
+/// that share the volume lose what keeps them apart: only hosts that are stopped or fenced may have been registered.
 #[utoipa::path(
     delete,
     path = "/api/v1/volumes/{volume}/reservations",

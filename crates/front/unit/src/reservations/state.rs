@@ -1,6 +1,5 @@
 //! Registrations and reservation of one volume between two commands.
 
-use super::Notice;
 use crate::registrant::Registrant;
 use crate::reservation_type::ReservationType;
 use crate::store::{PersistedRegistration, PersistedReservations};
@@ -42,12 +41,6 @@ pub struct State {
 }
 
 impl State {
-    /// State without a reservation and without registrations, and what all registrants learn of it.
-    pub fn cleared(&self) -> (Self, Vec<(Registrant, Notice)>) {
-        let notices = self.keys.keys().map(|registrant| (registrant.clone(), Notice::ReservationPreempted)).collect();
-        (Self { generation: self.generation.wrapping_add(1), ..Self::default() }, notices)
-    }
-
     /// Key of a registrant; `None` if it is not registered.
     pub fn key(&self, registrant: &Registrant) -> Option<u64> {
         self.keys.get(registrant).copied()

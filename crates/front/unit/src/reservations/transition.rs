@@ -30,6 +30,14 @@ pub enum Notice {
     ReservationReleased,
 }
 
+impl State {
+    /// State without a reservation and without registrations, and what all registrants learn of it.
+    pub fn cleared(&self) -> (Self, Vec<(Registrant, Notice)>) {
+        let notices = self.keys.keys().map(|registrant| (registrant.clone(), Notice::ReservationPreempted)).collect();
+        (Self { generation: self.generation.wrapping_add(1), ..Self::default() }, notices)
+    }
+}
+
 /// Change that has not taken effect.
 #[derive(Debug)]
 pub struct Transition<'a> {
