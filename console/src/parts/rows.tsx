@@ -8,7 +8,7 @@ import { ordered } from "./table-range";
 
 export type RowsProps<Row> = Pick<
   TableProps<Row>,
-  "label" | "columns" | "id" | "actions" | "selected" | "onSelect" | "changing"
+  "label" | "columns" | "id" | "name" | "actions" | "selected" | "onSelect" | "changing"
 > & {
   rows: Row[];
   /** Name of the parameter with the order; tables of one page differ. */
@@ -33,6 +33,7 @@ export function Rows<Row>(props: RowsProps<Row>): JSX.Element {
       label={props.label}
       columns={props.columns}
       id={props.id}
+      name={props.name}
       actions={props.actions}
       selected={props.selected}
       onSelect={props.onSelect}

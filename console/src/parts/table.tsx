@@ -44,6 +44,8 @@ export interface TableProps<Row> {
   /** A row by its position; `undefined` while it is loaded. */
   row: (index: number) => Row | undefined;
   id: (row: Row) => string;
+  /** Words for a row, for screen readers; absent: its id. */
+  name?: (row: Row) => string;
   order?: Order;
   /** Called with a new order; without it, the table has no sort buttons. */
   onOrder?: (order: Order) => void;
@@ -185,6 +187,7 @@ function Row<Row>(props: TableProps<Row> & { index: number; width: number }): JS
         let line: HTMLTableRowElement | undefined;
         createComputed(on(row, () => keepFocus(line), { defer: true }));
         const id = () => props.id(row());
+        const name = () => (props.name ?? props.id)(row());
         const selected = () => props.selected?.has(id()) ?? false;
         return (
           <tr ref={line} aria-rowindex={props.index + 2} data-row="" classList={{ selected: selected() }}>
@@ -192,7 +195,7 @@ function Row<Row>(props: TableProps<Row> & { index: number; width: number }): JS
               <td class="tick">
                 <input
                   type="checkbox"
-                  aria-label={`select ${id()}`}
+                  aria-label={`select ${name()}`}
                   checked={selected()}
                   onChange={(event) => props.onSelect?.(id(), event.currentTarget.checked)}
                 />
@@ -212,7 +215,7 @@ function Row<Row>(props: TableProps<Row> & { index: number; width: number }): JS
             <Show when={props.actions}>
               {(actions) => (
                 <td class="menu">
-                  <Menu label={`actions for ${id()}`} actions={() => actions()(row())} />
+                  <Menu label={`actions for ${name()}`} actions={() => actions()(row())} />
                 </td>
               )}
             </Show>

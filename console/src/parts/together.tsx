@@ -10,11 +10,24 @@ import { exactBytes } from "./units";
 /** Most objects of one question. */
 const MOST = 256;
 
-/** `ids`: volumes, shares and snapshots, by name or id. */
-export function Together(props: { ids: string[] }): JSX.Element {
+interface TogetherProps {
+  /** Volumes, shares and snapshots by name or id; what is in the trash by id. */
+  ids: string[];
+  /** True if volumes and shares go with their snapshots. */
+  withSnapshots?: boolean;
+}
+
+export function Together(props: TogetherProps): JSX.Element {
   const possible = () => props.ids.length > 0 && props.ids.length <= MOST;
   const sum = asked<WhatIfAnswer>(
-    () => (possible() ? { method: "POST", path: api("space", "what-if"), body: { delete: props.ids } } : undefined),
+    () =>
+      possible()
+        ? {
+            method: "POST",
+            path: api("space", "what-if"),
+            body: { delete: props.ids, with_snapshots: props.withSnapshots },
+          }
+        : undefined,
     ({ freed_bytes }) => freed_bytes == null,
   );
   const words = () => {

@@ -28,6 +28,7 @@ export default function Space(): JSX.Element {
         same={[
           { what: "show the pool", windlass: "windlass pool show p0", path: "/api/v1/pools/p0" },
           { what: "when the pool is full", path: "/api/v1/pools/p0/forecast" },
+          { what: "list what frees space", windlass: "windlass pool frees p0", path: "/api/v1/pools/p0/frees" },
           {
             what: "free stored zeros of all volumes",
             windlass: "windlass volume reclaim --all",
@@ -75,7 +76,7 @@ export default function Space(): JSX.Element {
           </For>
         )}
       </Shown>
-      <WhatFrees />
+      <For each={pools.data()?.map(({ name }) => name)}>{(name) => <WhatFrees pool={name} />}</For>
       <Show when={open()} keyed>
         {({ verb, pool }) =>
           verb === "grow" ? (

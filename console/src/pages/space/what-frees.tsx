@@ -1,82 +1,85 @@
-// Snapshots and volumes by the space that deleting each of them alone frees.
+// What is in the trash, snapshots, and volumes and shares without a host, by the space that deleting each alone frees.
 
 import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import { contentPath, pagePath } from "../../api/page-paths";
-import { full, withQuery } from "../../api/paths";
-import type { Snapshot, Volume } from "../../api/schema";
-import { Ago, Bytes } from "../../parts/numbers";
+import { api, withQuery } from "../../api/paths";
+import type { Freeable } from "../../api/schema";
+import { Ago, Bytes, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 import { Together } from "../../parts/together";
+import { count, NONE } from "../../parts/units";
 
-interface Candidate {
-  name: string;
-  kind: "snapshot" | "volume without a host";
-  path: string;
-  frees: number;
-  created: string;
+/** Rows that are shown: those that free most. */
+const MOST = 20;
+const KINDS: Record<Freeable["kind"], string> = {
+  trash: "in the trash",
+  snapshot: "snapshot",
+  volume: "volume without a host",
+  share: "share without a host",
+};
+
+function pathOf({ kind, name, of_share }: Freeable): string {
+  if (kind === "trash") return "/trash";
+  if (kind === "snapshot") return `${contentPath(of_share, name.split("@")[0] ?? name)}/snapshots`;
+  return pagePath(kind, name);
 }
 
-const MOST = 20;
-const COLUMNS: Column<Candidate>[] = [
-  { key: "name", title: "What", cell: ({ name, path }) => <a href={path}>{name}</a>, by: ({ name }) => name },
-  { key: "kind", title: "Kind", cell: ({ kind }) => kind, by: ({ kind }) => kind },
+const COLUMNS: Column<Freeable>[] = [
+  { key: "name", title: "What", cell: (of) => <a href={pathOf(of)}>{of.name}</a>, by: ({ name }) => name },
+  { key: "kind", title: "Kind", cell: ({ kind }) => KINDS[kind], by: ({ kind }) => KINDS[kind] },
   {
     key: "frees",
     title: "Frees",
     number: true,
-    about: "Bytes that deleting it alone frees",
-    cell: ({ frees }) => <Bytes of={frees} />,
-    by: ({ frees }) => frees,
+    about: "Bytes that deleting it alone frees, with the snapshots that go with it",
+    cell: ({ frees_bytes }) => <Bytes of={frees_bytes ?? null} />,
+    by: ({ frees_bytes }) => frees_bytes ?? -1,
   },
-  { key: "created", title: "Made", rank: 2, cell: ({ created }) => <Ago at={created} />, by: ({ created }) => created },
+  {
+    key: "with",
+    title: "Goes with",
+    rank: 3,
+    cell: ({ snapshots }) => (snapshots > 0 ? count(snapshots, "snapshot") : NONE),
+    by: ({ snapshots }) => snapshots,
+  },
+  {
+    key: "since",
+    title: "Since",
+    rank: 2,
+    about: "When it was made; in the trash, when it was deleted",
+    cell: ({ since }) => <Ago at={since} />,
+    by: ({ since }) => since,
+  },
+  {
+    key: "locked",
+    title: "Locked",
+    rank: 2,
+    about: "Until the end of the lock nobody can delete it",
+    cell: ({ locked_until }) => (
+      <Show when={locked_until} fallback={NONE}>
+        {(at) => <Until at={at()} past={NONE} />}
+      </Show>
+    ),
+    by: ({ locked_until }) => locked_until ?? "",
+  },
 ];
 
-const largest = (path: string): string => withQuery(path, { sort: "-unique_bytes", limit: MOST });
-
-export function WhatFrees(): JSX.Element {
-  const snapshots = useList<Snapshot>(() => largest("/api/v1/snapshots"), false, 60_000);
-  const volumes = useList<Volume>(() => largest("/api/v1/volumes?has=no-host"), false, 60_000);
-  const candidates = createMemo((): Candidate[] | undefined => {
-    const [taken, made] = [snapshots.data(), volumes.data()];
-    if (taken === undefined || made === undefined) return undefined;
-    const all = [
-      ...taken.map(
-        ({ volume, name, of_share, unique_bytes, created }): Candidate => ({
-          name: full({ volume, name }),
-          kind: "snapshot",
-          path: `${contentPath(of_share, volume)}/snapshots`,
-          frees: unique_bytes ?? 0,
-          created,
-        }),
-      ),
-      ...made.map(
-        ({ name, unique_bytes, created }): Candidate => ({
-          name,
-          kind: "volume without a host",
-          path: pagePath("volume", name),
-          frees: unique_bytes ?? 0,
-          created,
-        }),
-      ),
-    ];
-    return all
-      .filter(({ frees }) => frees > 0)
-      .toSorted((one, other) => other.frees - one.frees)
-      .slice(0, MOST);
-  });
+export function WhatFrees(props: { pool: string }): JSX.Element {
+  const frees = useList<Freeable>(() => withQuery(api("pools", props.pool, "frees"), { limit: MOST }), false, 60_000);
+  const rows = createMemo(() => frees.data()?.filter(({ frees_bytes }) => frees_bytes !== 0));
   const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
   // The sum leaves out objects that were deleted meanwhile.
   const chosen = createMemo(() => {
-    const names = new Set(candidates()?.map(({ name }) => name));
-    return new Set([...selected()].filter((name) => names.has(name)));
+    const ids = new Set(rows()?.map(({ id }) => id));
+    return new Set([...selected()].filter((id) => ids.has(id)));
   });
-  const select = (name: string, isIn: boolean) => {
+  const select = (id: string, isIn: boolean) => {
     const next = new Set(chosen());
-    if (isIn) next.add(name);
-    else next.delete(name);
+    if (isIn) next.add(id);
+    else next.delete(id);
     setSelected(next);
   };
   return (
@@ -85,23 +88,28 @@ export function WhatFrees(): JSX.Element {
       <p class="soft small">
         Each alone; several together may free more, because what they share only with each other is freed too.
       </p>
-      <Shown of={{ ...snapshots, data: candidates, more: () => false }}>
+      <Shown of={{ ...frees, data: rows, more: () => false }}>
         {(items) => (
           <Show
             when={items().length > 0}
-            fallback={<p class="soft">No snapshot, and no volume without a host, holds space of its own.</p>}
+            fallback={
+              <p class="soft">
+                The trash, the snapshots, and the volumes and shares without a host hold no space of their own.
+              </p>
+            }
           >
             <Rows
               label="What frees space"
               columns={COLUMNS}
               rows={items()}
-              id={({ name }) => name}
+              id={({ id }) => id}
+              name={({ name }) => name}
               selected={chosen()}
               onSelect={select}
             />
             <p>
               <Show when={chosen().size > 0} fallback={<span class="soft">Select several to see their sum.</span>}>
-                <Together ids={[...chosen()].toSorted()} />
+                <Together ids={[...chosen()].toSorted()} withSnapshots />
               </Show>
             </p>
           </Show>

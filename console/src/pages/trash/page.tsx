@@ -101,6 +101,7 @@ export default function Trash(): JSX.Element {
               columns={COLUMNS}
               rows={items()}
               id={({ id }) => id}
+              name={({ name }) => name}
               actions={(of) => [
                 { label: "Restore…", needs: "operator", run: () => setOpen({ verb: "restore", of }) },
                 { label: "Delete for good…", needs: "admin", danger: true, run: () => setOpen({ verb: "delete", of }) },

@@ -48,12 +48,56 @@ pub struct ForecastSlope {
     pub high: i64,
 }
 
-/// Volumes, shares and snapshots that might be deleted.
+/// Volumes, shares, snapshots and objects in the trash that might be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WhatIf {
-    /// Names (of a snapshot `volume@name`) or ids, 1 to 256.
+    /// Names (of a snapshot `volume@name`) or ids, 1 to 256. An object in the trash is named by its id, and goes with
+    /// its snapshots there.
     pub delete: Vec<String>,
+    /// True if volumes and shares go with their snapshots.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_snapshots: bool,
+}
+
+/// Kind of an object that could be deleted to free space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeableKind {
+    /// Volume, share or snapshot in the trash.
+    Trash,
+    /// Snapshot.
+    Snapshot,
+    /// Volume that is granted to nobody.
+    Volume,
+    /// Share that is exported to nobody.
+    Share,
+}
+
+/// Object that could be deleted to free space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Freeable {
+    /// Kind.
+    pub kind: FreeableKind,
+    /// Id.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Uuid,
+    /// Name: `volume`, `share`, `volume@snapshot` or `share@snapshot`; in the trash, that at its deletion.
+    pub name: String,
+    /// True for a snapshot of a share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_share: bool,
+    /// Number of snapshots that go with it: all of a volume or share, and those in the trash of one there.
+    pub snapshots: u64,
+    /// Bytes that deleting it alone, with those snapshots, would free; `null` until counted.
+    pub frees_bytes: Option<u64>,
+    /// Time of the creation; in the trash, of the deletion.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Timestamp,
+    /// End of the lock of it, or of a snapshot that would go with it: until then it frees nothing. It may be over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub locked_until: Option<Timestamp>,
 }
 
 /// What deleting them would free. Nothing is deleted.

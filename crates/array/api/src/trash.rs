@@ -37,7 +37,7 @@ pub struct Trashed {
     pub snapshots: u64,
     /// Number of grants that a volume had.
     pub grants: u64,
-    /// Bytes that deleting it for good, with those snapshots, would free; `null` until counted.
+    /// Bytes that deleting it for good, with all its snapshots in the trash, would free; `null` until counted.
     pub holds_bytes: Option<u64>,
     /// Time of the deletion.
     #[schema(value_type = String, format = DateTime)]

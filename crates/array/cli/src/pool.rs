@@ -3,9 +3,10 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::selection::Selection;
 use crate::{forecast, job, percent, trash};
 use api::size::SizeError;
-use api::{Growing, Pool, PoolGrow, PoolSet, PoolState, WhatIf, WhatIfAnswer, WhatIfOne};
+use api::{Freeable, FreeableKind, Growing, Pool, PoolGrow, PoolSet, PoolState, WhatIf, WhatIfAnswer, WhatIfOne};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,14 +27,28 @@ pub enum Verb {
         after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d"
     )]
     Set(Set),
+    /// List what could be deleted to free space: what frees most comes first
+    #[command(
+        after_help = "Examples:\n  windlass pool frees\n  windlass pool frees p0 --limit 10\n\nThe list has what is in the trash, snapshots, and volumes and shares that are granted to nobody.\nWhat several of them free together, says  windlass pool what-if --with-snapshots NAME…"
+    )]
+    Frees {
+        /// Name; default: the array's pool
+        name: Option<String>,
+        /// Which
+        #[command(flatten)]
+        selection: Selection,
+    },
     /// Show what deleting volumes, shares and snapshots together would free; deletes nothing
     #[command(
         after_help = "Examples:\n  windlass pool what-if vm-104 tmpl@old\n  windlass pool what-if vm-104 tmpl@old -o json\n\nBlocks that only these share with each other are freed by deleting all of them, and by none alone."
     )]
     WhatIf {
-        /// Names; of a snapshot: volume@name
+        /// Names; of a snapshot: volume@name. Of what is in the trash: its id
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
+        /// Volumes and shares go with their snapshots
+        #[arg(long)]
+        with_snapshots: bool,
     },
     /// Enlarge a pool in use: enlarge its last file or device, or add one
     #[command(
@@ -150,6 +165,33 @@ impl Resource for Pool {
     }
 }
 
+impl Resource for Freeable {
+    const WHEN_EMPTY: &'static str = "nothing is in the trash, there are no snapshots, and everything is granted";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |of| of.name.as_str().into()),
+        column("kind", |of| freeable_kind(of.kind).into()),
+        column("frees", |of| of.frees_bytes.map(Value::Bytes).into()),
+        column("snapshots", |of| Value::Number(of.snapshots)),
+        column("since", |of| format!("{:.0}", of.since).into()),
+        column("locked", |of| of.locked_until.map(|until| format!("{until:.0}")).into()),
+        wide("id", |of| of.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Word of a kind.
+const fn freeable_kind(kind: FreeableKind) -> &'static str {
+    match kind {
+        FreeableKind::Trash => "trash",
+        FreeableKind::Snapshot => "snapshot",
+        FreeableKind::Volume => "volume",
+        FreeableKind::Share => "share",
+    }
+}
+
 impl Resource for WhatIfOne {
     const COLUMNS: &'static [Column<Self>] = &[
         column("name", |one| one.name.as_str().into()),
@@ -242,8 +284,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             Ok(())
         }
-        Verb::WhatIf { names } => {
-            let answer = client.post::<WhatIfAnswer>("/api/v1/space/what-if", &WhatIf { delete: names.clone() }).await?;
+        Verb::Frees { name, selection } => {
+            let name = name_or_only(name.as_deref(), client).await?;
+            selection.show::<Freeable>(&format!("{}/frees", path(&name)), client, output).await.map(drop)
+        }
+        Verb::WhatIf { names, with_snapshots } => {
+            let request = WhatIf { delete: names.clone(), with_snapshots: *with_snapshots };
+            let answer = client.post::<WhatIfAnswer>("/api/v1/space/what-if", &request).await?;
             what_if(&answer.body, output)
         }
         Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, .. }) => {

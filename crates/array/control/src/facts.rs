@@ -109,6 +109,14 @@ impl dyn Facts + '_ {
         [vec![object]].into_iter().chain(snapshots)
     }
 
+    /// Objects of a volume or share and of its snapshots, sorted by id.
+    pub(crate) fn content_objects(&self, object: ObjectId, id: Uuid) -> Vec<ObjectId> {
+        let mut objects = self.directory().snapshot_objects(id);
+        objects.push(object);
+        objects.sort_unstable();
+        objects
+    }
+
     /// Sets of objects counted for the pool: those of its volumes and shares, all captures together, and all in the
     /// trash together.
     pub(crate) fn counted_of_pool(&self) -> Vec<Vec<ObjectId>> {

@@ -25,6 +25,8 @@ pub trait Listed: Read<Reply = Vec<Self::View>> {
     const DESCENDING: bool = false;
     /// Columns by which the list can be sorted.
     const COLUMNS: &'static [Column<Self::Row>];
+    /// Order of a part that names none; absent: that of the list.
+    const DEFAULT_SORT: Option<&'static str> = None;
     /// True if views have counts ([`Self::counted_of`]).
     const HAS_COUNTS: bool = false;
 
@@ -59,7 +61,7 @@ pub struct Page<L> {
     pub list: L,
     /// Only elements with this text, whatever its case.
     pub text: Option<String>,
-    /// Columns by which the list is sorted: `size_bytes,-name`. Absent: the order of the list.
+    /// Columns by which the list is sorted: `size_bytes,-name`. Absent: [`Listed::DEFAULT_SORT`].
     pub sort: Option<String>,
     /// Start of the part.
     pub start: Start,
@@ -107,7 +109,7 @@ impl<L: Listed> Page<L> {
     }
 
     fn sort(&self) -> Result<Sort<L::Row>, ControlError> {
-        Sort::parse(self.sort.as_deref(), L::COLUMNS, L::DESCENDING)
+        Sort::parse(self.sort.as_deref().or(L::DEFAULT_SORT), L::COLUMNS, L::DESCENDING)
     }
 
     /// Rows of all parts, in the order of the list.

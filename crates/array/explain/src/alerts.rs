@@ -7,7 +7,7 @@ use crate::explained as of;
 const FREE: &[crate::Step] = &[
     Do("See what uses the space, and what would free it:"),
     Run("windlass pool show POOL"),
-    Run("windlass trash list"),
+    Run("windlass pool frees POOL"),
     Do("Delete what is not needed, run fstrim in the guests, or grow the pool:"),
     Run("windlass pool grow POOL --size SIZE"),
 ];

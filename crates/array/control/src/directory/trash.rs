@@ -62,6 +62,11 @@ impl Directory {
         self.trash_of(source).filter(|item| item.with_source)
     }
 
+    /// One in the trash, and the snapshots of it there, which do not stay without it.
+    pub(crate) fn trash_parts<'a>(&'a self, item: &'a TrashRecord) -> impl Iterator<Item = &'a TrashRecord> {
+        [item].into_iter().chain(self.trash_of(item.what.id()))
+    }
+
     /// First that a lock keeps at this trusted time of one in the trash and its snapshots there, with the end of
     /// the lock.
     pub(crate) fn locked_trash(&self, id: Uuid, now: Timestamp) -> Option<(&TrashRecord, Timestamp)> {

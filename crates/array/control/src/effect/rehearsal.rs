@@ -1,8 +1,7 @@
 //! The plan of a change, as far as it is reported.
 
 use super::{Broken, BrokenKind};
-use crate::condition::User;
-use crate::condition::UserKind;
+use crate::condition::{User, UserKind};
 use crate::pools::state::Warning;
 use pool::ObjectId;
 

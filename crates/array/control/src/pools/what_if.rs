@@ -1,10 +1,10 @@
-//! What deleting several volumes, shares and snapshots together would free: more than the sum of each alone where
+//! What deleting several volumes, shares, snapshots and objects in the trash together would free: more than the sum of each alone where
 //! they share blocks with each other, and never what others share with them.
 
 use crate::condition::Noun;
 use crate::control::Control;
-use crate::directory::Directory;
 use crate::error::ControlError;
+use crate::facts::Facts;
 use crate::pools::unique::Patience;
 use crate::request::Request;
 use pool::ObjectId;
@@ -16,11 +16,15 @@ const MAX_OBJECTS: usize = 256;
 /// Largest number of sets whose counts are kept: those that take longer than a request waits go on with the next one.
 const MAX_KEPT: usize = 8;
 
-/// Counts the bytes that deleting volumes, shares and snapshots together would free. Changes nothing.
+/// Counts the bytes that deleting volumes, shares, snapshots and objects in the trash together would free. Changes
+/// nothing.
 #[derive(Clone, Debug)]
 pub struct SpaceWhatIf {
-    /// Names or ids, 1 to 256; a repeated one counts once.
+    /// Names or ids, 1 to 256; a repeated one counts once. An object in the trash is named by its id, and goes with
+    /// its snapshots there.
     pub delete: Vec<String>,
+    /// True if volumes and shares go with their snapshots.
+    pub with_snapshots: bool,
 }
 
 /// What deleting would free.
@@ -40,20 +44,18 @@ impl Request for SpaceWhatIf {
         if self.delete.is_empty() || self.delete.len() > MAX_OBJECTS {
             return Err(ControlError::InvalidQuery(format!("a request names 1 to {MAX_OBJECTS} objects")));
         }
-        let found: Vec<(ObjectId, Uuid, String)> = {
-            let directory = control.directory();
-            self.delete.iter().map(|name| find(&directory, name)).collect::<Result<_, _>>()?
-        };
-        let objects: Vec<ObjectId> =
-            found.iter().map(|(object, _, _)| *object).collect::<BTreeSet<_>>().into_iter().collect();
+        let found: Vec<Freed> =
+            control.see(|facts| self.delete.iter().map(|name| self.find(facts, name)).collect::<Result<_, _>>())?;
+        let objects: BTreeSet<ObjectId> = found.iter().flat_map(|freed| freed.objects.iter().copied()).collect();
+        let objects: Vec<ObjectId> = objects.into_iter().collect();
         let mut patience = control.patience();
         let freed_bytes = control.freed_by(&objects, &mut patience).await?;
         let mut each = Vec::with_capacity(found.len());
         let mut named = BTreeSet::new();
-        for (object, id, name) in found {
-            if named.insert(object) {
-                control.count(&[object], &mut patience).await;
-                each.push((id, name, control.last_count(&[object])));
+        for Freed { id, name, objects } in found {
+            if named.insert(id) {
+                control.count(&objects, &mut patience).await;
+                each.push((id, name, control.last_count(&objects)));
             }
         }
         Ok(WhatIfView { freed_bytes, each })
@@ -92,20 +94,40 @@ impl Control {
     }
 }
 
-/// Object, id and name of a volume, share or snapshot.
-fn find(directory: &Directory, name: &str) -> Result<(ObjectId, Uuid, String), ControlError> {
-    if let Ok(volume) = directory.volume(name) {
-        return Ok((volume.object, volume.id, volume.name.clone()));
-    }
-    if let Ok(share) = directory.share(name) {
-        return Ok((share.object, share.id, share.name.clone()));
-    }
-    let missing = |error| match error {
-        ControlError::NotFound { .. } if !name.contains('@') => {
-            ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() }
+/// What deleting one name deletes.
+struct Freed {
+    id: Uuid,
+    name: String,
+    /// Sorted by id.
+    objects: Vec<ObjectId>,
+}
+
+impl SpaceWhatIf {
+    /// Finds a volume, share, snapshot, or an object in the trash.
+    fn find(&self, facts: &dyn Facts, name: &str) -> Result<Freed, ControlError> {
+        let directory = facts.directory();
+        let content = |object, id| match self.with_snapshots {
+            true => facts.content_objects(object, id),
+            false => vec![object],
+        };
+        if let Ok(volume) = directory.volume(name) {
+            let objects = content(volume.object, volume.id);
+            return Ok(Freed { id: volume.id, name: volume.name.clone(), objects });
         }
-        other => other,
-    };
-    let snapshot = directory.snapshot(name).map_err(missing)?;
-    Ok((snapshot.object, snapshot.id, name.to_owned()))
+        if let Ok(share) = directory.share(name) {
+            return Ok(Freed { id: share.id, name: share.name.clone(), objects: content(share.object, share.id) });
+        }
+        if let Some(item) = Uuid::try_parse(name).ok().and_then(|id| directory.trash_by_id(id)) {
+            let objects = facts.trash_objects_of(item);
+            return Ok(Freed { id: item.what.id(), name: directory.trash_name(&item.what), objects });
+        }
+        let missing = |error| match error {
+            ControlError::NotFound { .. } if !name.contains('@') => {
+                ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() }
+            }
+            other => other,
+        };
+        let snapshot = directory.snapshot(name).map_err(missing)?;
+        Ok(Freed { id: snapshot.id, name: directory.full_name(snapshot), objects: vec![snapshot.object] })
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::record::{TrashRecord, Trashed};
 use crate::control::Control;
-use crate::directory::{Directory, Edit};
+use crate::directory::Edit;
 use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::{Draft, Severity};
@@ -77,7 +77,7 @@ impl Rehearsed for TrashEmpty {
             }
             goes = true;
             let directory = control.directory();
-            let parts: Vec<&TrashRecord> = parts(&directory, &item).collect();
+            let parts: Vec<&TrashRecord> = directory.trash_parts(&item).collect();
             rehearsal = rehearsal.frees(parts.iter().map(|part| part.what.object()));
             for part in parts {
                 let name = directory.trash_name(&part.what);
@@ -100,13 +100,6 @@ const fn kind(what: &Trashed) -> BrokenKind {
     }
 }
 
-/// One in the trash, and the snapshots of it there, which do not stay without it.
-fn parts<'a>(directory: &'a Directory, item: &'a TrashRecord) -> impl Iterator<Item = &'a TrashRecord> {
-    let is_source = item.what.source().is_none();
-    let snapshots = directory.trash_of(item.what.id()).filter(move |_| is_source);
-    [item].into_iter().chain(snapshots)
-}
-
 impl Control {
     /// Adds the changes and the edit that remove one from the trash for good.
     pub(super) fn remove_for_good(&self, item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
@@ -122,7 +115,7 @@ impl Control {
         let name = {
             let directory = self.directory();
             let Some(item) = directory.trash_by_id(id) else { return Ok(None) };
-            parts(&directory, item).for_each(|item| self.remove_for_good(item, &mut changes, &mut edits));
+            directory.trash_parts(item).for_each(|item| self.remove_for_good(item, &mut changes, &mut edits));
             directory.trash_name(&item.what)
         };
         self.check_trash_unlocked(id)?;

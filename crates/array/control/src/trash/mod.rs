@@ -43,7 +43,7 @@ pub struct TrashView {
     pub size_bytes: Option<u64>,
     /// Number of snapshots that were deleted with it.
     pub snapshots: u64,
-    /// Bytes that deleting it, with those snapshots, would free; absent until counted.
+    /// Bytes that deleting it, with all its snapshots in the trash, would free; absent until counted.
     pub unique_bytes: Option<u64>,
 }
 
@@ -102,10 +102,9 @@ impl Listed for TrashList {
 }
 
 impl dyn Facts + '_ {
-    /// Objects of one in the trash and of the snapshots that were deleted with it, sorted by id.
+    /// Objects that go when one in the trash is deleted for good, sorted by id.
     pub(crate) fn trash_objects_of(&self, item: &TrashRecord) -> Vec<ObjectId> {
-        let with = self.directory().trash_with(item.what.id()).map(|snapshot| snapshot.what.object());
-        let mut objects: Vec<ObjectId> = with.chain([item.what.object()]).collect();
+        let mut objects: Vec<ObjectId> = self.directory().trash_parts(item).map(|part| part.what.object()).collect();
         objects.sort_unstable();
         objects
     }

@@ -111,9 +111,14 @@ impl TrashRecord {
         }
     }
 
-    /// End of the lock that protects a snapshot from deletion at this trusted time.
+    /// End of the lock that protects it from deletion, by trusted time; it may be over.
+    pub(crate) fn lock_end(&self) -> Option<Timestamp> {
+        self.snapshot()?.locked_until
+    }
+
+    /// End of the lock that protects it from deletion at this trusted time.
     pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
-        self.snapshot()?.lock(now)
+        self.lock_end().filter(|until| *until > now)
     }
 }
 

@@ -14,10 +14,10 @@ mod volumes;
 use crate::severity::severity;
 use api::{
     Access, AccessState, Acknowledgement, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast,
-    ForecastSlope, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState, KeptBySnapshot, LoginOutcome,
-    NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, PrimitiveStatus, ReclaimReport,
-    Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session,
-    SessionParameters, Severity, Squash, StateOrigin, Status, Told, Warning,
+    ForecastSlope, Freeable, FreeableKind, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState,
+    KeptBySnapshot, LoginOutcome, NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal,
+    PrimitiveStatus, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
+    SanitizeReport, ScrubReport, Session, SessionParameters, Severity, Squash, StateOrigin, Status, Told, Warning,
 };
 pub(super) use connect::{connect_state, login, plan};
 use control::{
@@ -45,6 +45,11 @@ pub(super) fn forecast(view: ForecastView) -> Forecast {
         ForecastSlope { low, mid, high }
     });
     Forecast { basis_days, slope_bytes_per_day, warn_at, critical_at, full_at, full_earliest, full_latest }
+}
+
+pub(super) fn freeable(view: control::FreeableView) -> Freeable {
+    let control::FreeableView { kind, id, name, of_share, snapshots, frees_bytes, since, locked_until } = view;
+    Freeable { kind: freeable_kind(kind), id, name, of_share, snapshots, frees_bytes, since, locked_until }
 }
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -103,6 +108,7 @@ same! {
     pub(super) enum share_has: api::ShareHas => control::ShareHas { Alert, NoHost, OpenAccess, Snapshots }
     pub(super) enum host_has: api::HostHas => control::HostHas { Session, NoSession, NoVolume, NoChap }
     pub(super) enum wanted_severity: Severity => control::Severity { Info, Warning, Critical }
+    enum freeable_kind: control::FreeableKind => FreeableKind { Trash, Snapshot, Volume, Share }
     enum notice_state: control::ToldState => NoticeState { Queued, Sent, Failed, Quiet }
     enum state_origin: control::StateOrigin => StateOrigin { None, Explicit, Implicit }
 }

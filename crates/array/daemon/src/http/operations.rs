@@ -198,6 +198,7 @@ const OPERATIONS: &[Operation] = &[
     row("offload_totals", Viewer, Volumes::Others),
     row("pool_check", Operator, Volumes::Others),
     row("pool_forecast", Viewer, Volumes::None),
+    row("pool_frees", Viewer, Volumes::Others),
     row("pool_grow", Admin, Volumes::Others),
     row("pool_list", Viewer, Volumes::None),
     rehearsed("pool_reclaim", Operator, Volumes::Others),

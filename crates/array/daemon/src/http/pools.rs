@@ -1,12 +1,15 @@
 //! `/api/v1/pools`.
 
+use crate::http::answer::listing;
 use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path};
 use crate::http::history::unavailable;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
 use crate::recording::{Recording, Unforeseen};
-use api::{Forecast, Job, JobStart, List, Pool, PoolGrow, PoolSet, WhatIf, WhatIfAnswer, WhatIfOne};
+use api::{
+    Forecast, Freeable, Job, JobStart, List, NoFilter, Pool, PoolGrow, PoolSet, WhatIf, WhatIfAnswer, WhatIfOne,
+};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -23,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(list))
         .routes(routes!(show, set))
         .routes(routes!(forecast))
+        .routes(routes!(frees))
         .routes(routes!(what_if))
         .routes(routes!(grow))
         .routes(routes!(scrub))
@@ -70,7 +74,18 @@ pub(super) async fn forecast(
     }
 }
 
-/// Returns what deleting volumes, shares and snapshots together would free. Deletes nothing.
+listing! {
+    /// Lists what could be deleted to free space: what is in the trash, snapshots, and volumes and shares that are
+    /// granted to nobody. What frees most comes first. Sort keys: `frees_bytes`, `kind`, `name`, `since`.
+    "pool_frees" frees, "/api/v1/pools/{pool}/frees" of "pool", "pools", NoFilter => frees_of, Freeable,
+    convert::freeable
+}
+
+fn frees_of(pool: String, _: NoFilter) -> Result<control::PoolFrees, Fault> {
+    Ok(control::PoolFrees { pool })
+}
+
+/// Returns what deleting volumes, shares, snapshots and objects in the trash together would free. Deletes nothing.
 #[utoipa::path(
     post,
     path = "/api/v1/space/what-if",
@@ -81,9 +96,10 @@ pub(super) async fn forecast(
 )]
 pub(super) async fn what_if(
     State(array): State<ArrayHandle>,
-    Body(WhatIf { delete }): Body<WhatIf>,
+    Body(WhatIf { delete, with_snapshots }): Body<WhatIf>,
 ) -> Result<Json<WhatIfAnswer>, Fault> {
-    answer::change(&array, control::SpaceWhatIf { delete }, |control::WhatIfView { freed_bytes, each }| {
+    let request = control::SpaceWhatIf { delete, with_snapshots };
+    answer::change(&array, request, |control::WhatIfView { freed_bytes, each }| {
         let one = |(id, name, alone_bytes)| WhatIfOne { id, name, alone_bytes };
         WhatIfAnswer { freed_bytes, each: each.into_iter().map(one).collect() }
     })
