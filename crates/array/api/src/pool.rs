@@ -183,6 +183,9 @@ pub struct Pool {
     /// Seconds for which the trash keeps what is deleted; 0: what is deleted is gone at once.
     #[serde(default)]
     pub trash_seconds: u32,
+    /// Seconds for which nobody deletes for good what goes to the trash, not even an administrator; 0: it has no lock.
+    #[serde(default)]
+    pub trash_lock_seconds: u32,
     /// Remaining data: stored once for several owners, or about to become free; `null` as for
     /// `unique_bytes`.
     #[serde(default)]
@@ -233,6 +236,11 @@ pub struct PoolSet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 2_592_000)]
     pub trash_seconds: Option<u32>,
+    /// Seconds for which nobody deletes for good what goes to the trash from now on, at most `trash_seconds`. It
+    /// becomes longer only: a shorter one is refused (`locked`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 2_592_000)]
+    pub trash_lock_seconds: Option<u32>,
 }
 
 /// Request to enlarge a pool. Exactly one field is required.

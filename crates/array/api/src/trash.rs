@@ -42,9 +42,14 @@ pub struct Trashed {
     /// Time of the deletion.
     #[schema(value_type = String, format = DateTime)]
     pub deleted: Timestamp,
-    /// Time from which on it is deleted for good; earlier if hosts need its space.
+    /// Time from which on it is deleted for good; earlier if hosts need its space and no lock keeps it.
     #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
+    /// End of the lock that keeps it, or a snapshot that goes with it: until then nobody deletes it for good. It may
+    /// be over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub locked_until: Option<Timestamp>,
 }
 
 /// Options for deleting a snapshot.

@@ -22,9 +22,9 @@ pub enum Verb {
         /// Name; default: the array's pool
         name: Option<String>,
     },
-    /// Change thresholds, the limit of over-commitment, and the time of the trash
+    /// Change thresholds, the limit of over-commitment, and the times of the trash
     #[command(
-        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d"
+        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d\n  windlass pool set p0 --trash 14d --trash-lock 7d"
     )]
     Set(Set),
     /// List what could be deleted to free space: what frees most comes first
@@ -111,6 +111,10 @@ pub struct Set {
     /// Time for which the trash keeps what is deleted from now on; off: what is deleted is gone at once
     #[arg(long, value_name = "TIME|off", value_parser = trash::parse_age)]
     trash: Option<u32>,
+    /// Time for which nobody can delete for good what goes to the trash from now on, at most that of --trash. It can
+    /// become longer, and never shorter
+    #[arg(long, value_name = "TIME", value_parser = trash::parse_age)]
+    trash_lock: Option<u32>,
 }
 
 /// True if the argument of `pool check` is a file or device, and not the name of a pool.
@@ -138,7 +142,8 @@ impl Resource for Pool {
         wide("tokens", |pool| pool.token_bytes.map(Value::Bytes).into()),
         wide("trash", |pool| pool.trash_bytes.map(Value::Bytes).into()),
         wide("trashed", |pool| Value::Number(pool.trash)),
-        wide("keeps", |pool| trash_age(pool).into()),
+        wide("keeps", |pool| trash_time(pool.trash_seconds).into()),
+        wide("locks", |pool| trash_time(pool.trash_lock_seconds).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
         column("commit", |pool| percent::shown(pool.commitment_percent).into()),
@@ -228,9 +233,9 @@ fn growing(growing: &Growing) -> Option<String> {
     size.or_else(|| growing.device.as_ref().map(|device| format!("by {device}")))
 }
 
-/// Time for which the trash keeps what is deleted, as `pool set --trash` takes it.
-fn trash_age(pool: &Pool) -> String {
-    match pool.trash_seconds {
+/// Time of the trash, as `pool set --trash` takes it.
+fn trash_time(seconds: u32) -> String {
+    match seconds {
         0 => "off".to_owned(),
         seconds => api::duration::exact(Duration::from_secs(seconds.into())),
     }
@@ -293,20 +298,31 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let answer = client.post::<WhatIfAnswer>("/api/v1/space/what-if", &request).await?;
             what_if(&answer.body, output)
         }
-        Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, .. }) => {
-            Err(CliError::usage("nothing to change: give --warn, --critical, --commitment or --trash".to_owned()))
+        Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, trash_lock: None, .. }) => {
+            let reason = "nothing to change: give --warn, --critical, --commitment, --trash or --trash-lock";
+            Err(CliError::usage(reason.to_owned()))
         }
-        Verb::Set(Set { name, warn, critical, commitment, trash }) => {
+        Verb::Set(Set { name, warn, critical, commitment, trash, trash_lock }) => {
             let (warn_percent, critical_percent, commitment_limit_percent) = (*warn, *critical, *commitment);
-            let set =
-                PoolSet { warn_percent, critical_percent, commitment_limit_percent, trash_seconds: *trash };
+            let (trash_seconds, trash_lock_seconds) = (*trash, *trash_lock);
+            let set = PoolSet {
+                warn_percent,
+                critical_percent,
+                commitment_limit_percent,
+                trash_seconds,
+                trash_lock_seconds,
+            };
             let pool = client.patch::<Pool>(&path(name), &set).await?;
             output.made("pool", &pool, true)?;
             let limit = pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%"));
             let (warn, critical) = (pool.warn_percent, pool.critical_percent);
             output.report(&format!("warns at {warn}%, critical at {critical}%, limit of over-commitment {limit}"));
             if trash.is_some() {
-                output.report(&format!("the trash keeps what is deleted: {}", trash_age(&pool)));
+                output.report(&format!("the trash keeps what is deleted: {}", trash_time(pool.trash_seconds)));
+            }
+            if trash_lock.is_some() {
+                let time = trash_time(pool.trash_lock_seconds);
+                output.report(&format!("nobody deletes for good what goes to the trash from now on: {time}"));
             }
             output.warnings(&pool.warnings);
             Ok(())

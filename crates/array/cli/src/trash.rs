@@ -58,6 +58,7 @@ impl Resource for Trashed {
         column("snapshots", |item| Value::Number(item.snapshots)),
         column("deleted", |item| format!("{:.0}", item.deleted).into()),
         column("until", |item| format!("{:.0}", item.until).into()),
+        wide("locked", |item| item.locked_until.map(|until| format!("{until:.0}")).into()),
         wide("grants", |item| Value::Number(item.grants)),
         wide("naa", |item| item.naa.as_deref().into()),
         wide("id", |item| item.id.to_string().into()),

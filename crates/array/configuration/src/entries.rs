@@ -141,6 +141,9 @@ pub struct Pool {
     pub commitment_limit_percent: Option<u32>,
     /// Seconds for which the trash keeps what is deleted.
     pub trash_seconds: u32,
+    /// Seconds for which nobody deletes for good what goes to the trash; absent: it has no lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash_lock_seconds: Option<u32>,
 }
 
 /// Network portal.

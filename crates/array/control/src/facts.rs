@@ -82,6 +82,8 @@ pub struct PoolFacts {
     pub limits: Limits,
     /// Seconds for which the trash keeps what is deleted.
     pub trash_seconds: u32,
+    /// Seconds for which nobody deletes for good what goes to the trash; 0: it has no lock.
+    pub trash_lock_seconds: u32,
     /// Result of the last scrub.
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.

@@ -75,6 +75,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Mend what the alert names, and restart the array.")],
     ),
     of(
+        "locks-fill-pool",
+        "Locked snapshots and the lock of the trash keep so much that deleting all other snapshots and the rest of the trash leaves the pool above its critical threshold. Without the locks it would be below.",
+        &["Locks are long, and the volumes below them change much.", "Much was deleted while the trash has a lock."],
+        &[
+            Do("See what the locks keep, and until when:"),
+            Run("windlass pool frees POOL"),
+            Do("Locks end by themselves, and not before their time. Until then, grow the pool, or delete volumes:"),
+            Run("windlass pool grow POOL --size SIZE"),
+        ],
+    ),
+    of(
         "logins-refused",
         "Ten or more logins of iSCSI were refused within ten minutes. Hosts that are logged in are not affected.",
         &["A host has a wrong CHAP secret.", "An initiator belongs to no host.", "Somebody is guessing secrets."],

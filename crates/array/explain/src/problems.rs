@@ -367,7 +367,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "locked",
-        "The snapshot is locked until a time, and cannot be deleted before.",
+        "A lock keeps the snapshot, or the object in the trash, until a time: it cannot be deleted before. Nor does a lock become shorter.",
         &[],
         &[Do("A lock can become longer, and ends by itself.")],
     ),
@@ -662,6 +662,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Close tabs of the console that are not needed.")],
     ),
     of("too-slow", "The request was not complete in time.", &["A slow connection."], AGAIN),
+    of(
+        "trash-locked",
+        "While the trash has a lock, nothing is deleted for good at once, not even by an administrator.",
+        &[],
+        &[Do("Delete it to the trash: leave out --now. The trash keeps it until its lock ends.")],
+    ),
     of(
         "unauthorized",
         "A valid token or sign-in is needed.",

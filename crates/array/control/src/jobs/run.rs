@@ -58,6 +58,7 @@ impl Control {
         let mut running = FuturesUnordered::new();
         running.push(self.watch().boxed_local());
         running.push(self.yield_trash().boxed_local());
+        running.push(self.watch_locks().boxed_local());
         std::future::poll_fn(|context| {
             self.jobs().waker.replace(Some(context.waker().clone()));
             let waiting = self.jobs().waiting.take();

@@ -8,6 +8,7 @@ mod forecast;
 mod frees;
 pub(crate) mod integrity;
 pub(crate) mod limits;
+mod locks_fill;
 pub(crate) mod part;
 pub(crate) mod ranges;
 pub(crate) mod record;
@@ -27,6 +28,7 @@ use crate::live::Change;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
+use crate::trash::error::TrashError;
 use crate::trash::record::MAX_AGE;
 pub use error::PoolRefusal;
 use error::growth_in_words;
@@ -67,6 +69,9 @@ pub struct PoolSet {
     pub commitment: Option<Commitment>,
     /// Seconds for which the trash keeps what is deleted from now on; 0: nothing. At most 30 days.
     pub trash_seconds: Option<u32>,
+    /// Seconds for which nobody deletes for good what goes to the trash from now on. It becomes longer only, and the
+    /// trash keeps what is deleted at least that long.
+    pub trash_lock_seconds: Option<u32>,
 }
 
 /// Grows a pool.
@@ -134,6 +139,8 @@ pub struct TrashSpace {
     pub objects: u64,
     /// Seconds for which it keeps what is deleted.
     pub seconds: u32,
+    /// Seconds for which nobody deletes for good what goes there; 0: it has no lock.
+    pub lock_seconds: u32,
 }
 
 impl Read for PoolList {
@@ -180,8 +187,9 @@ impl Request for PoolSet {
             critical_percent: self.critical_percent.or(settings.critical_percent),
             commitment: self.commitment.or(settings.commitment),
             trash_seconds: self.trash_seconds.or(settings.trash_seconds),
+            trash_lock_seconds: self.trash_lock_seconds.or(settings.trash_lock_seconds),
         };
-        check_trash_age(settings.trash_seconds)?;
+        check_trash(pool.trash_lock_seconds(), &settings)?;
         let limits = pool.limits_of(&settings);
         limits.check().map_err(ControlError::InvalidSetting)?;
         let before = pool.limits();
@@ -207,10 +215,9 @@ impl Request for PoolSet {
         }));
         changes.extend(self.trash_seconds.map(|seconds| match seconds {
             0 => "trash off".to_owned(),
-            seconds => {
-                format!("trash kept for {}", text::duration::exact(std::time::Duration::from_secs(seconds.into())))
-            }
+            seconds => format!("trash kept for {}", in_words(seconds)),
         }));
+        changes.extend(self.trash_lock_seconds.map(|seconds| format!("trash locked for {}", in_words(seconds))));
         let message = format!("pool {} changed: {}", self.pool, changes.join(", "));
         Some(Draft::info("pool-changed", &self.pool, message))
     }
@@ -255,6 +262,7 @@ impl Control {
             space,
             limits: self.pool().limits(),
             trash_seconds: u32::try_from(self.pool().trash_age().as_secs()).unwrap_or(u32::MAX),
+            trash_lock_seconds: self.pool().trash_lock_seconds(),
             scrub: self.pool().last_scrub(),
             check: self.pool().last_check(),
             growing: self.pool().growing(),
@@ -297,7 +305,8 @@ impl Control {
 impl dyn Facts + '_ {
     /// View of the pool with all values, as last counted.
     pub(crate) fn pool_view(&self) -> PoolView {
-        let PoolFacts { name, state, stopped, space, limits, trash_seconds, scrub, check, growing } = self.pool();
+        let PoolFacts { name, state, stopped, space, limits, trash_seconds, trash_lock_seconds, .. } = self.pool();
+        let PoolFacts { scrub, check, growing, .. } = self.pool();
         let directory = self.directory();
         let (mut provisioned_bytes, mut mapped_bytes) = (0_u64, 0_u64);
         let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
@@ -333,7 +342,12 @@ impl dyn Facts + '_ {
             unique_bytes: unique,
             snapshot_bytes: snapshots,
             token_bytes: tokens,
-            trash: TrashSpace { bytes: trash, objects: count(directory.trash_count()), seconds: trash_seconds },
+            trash: TrashSpace {
+                bytes: trash,
+                objects: count(directory.trash_count()),
+                seconds: trash_seconds,
+                lock_seconds: trash_lock_seconds,
+            },
             shared_bytes: own.map(|own| data.saturating_sub(own)),
             limits,
             scrub,
@@ -344,12 +358,27 @@ impl dyn Facts + '_ {
     }
 }
 
-/// Checks the time for which the trash keeps what is deleted.
-fn check_trash_age(seconds: Option<u32>) -> Result<(), ControlError> {
-    if i64::from(seconds.unwrap_or(0)) > MAX_AGE.as_secs() {
+/// Checks the times of the trash. `locked_seconds`: its present lock. Errors: `LockStays` if it would become shorter,
+/// `InvalidSetting` if the trash would keep things too long, or shorter than its lock.
+fn check_trash(locked_seconds: u32, settings: &PoolRecord) -> Result<(), ControlError> {
+    let (age, lock_seconds) = (settings.trash_age(), settings.trash_lock_seconds.unwrap_or(0));
+    if age > MAX_AGE {
         return Err(ControlError::InvalidSetting("the trash keeps what is deleted for at most 30 days".to_owned()));
     }
+    if lock_seconds < locked_seconds {
+        return Err(TrashError::LockStays { seconds: locked_seconds }.into());
+    }
+    if i64::from(lock_seconds) > age.as_secs() {
+        let (lock, kept) = (in_words(lock_seconds), in_words(u32::try_from(age.as_secs()).unwrap_or(u32::MAX)));
+        let reason = format!("the trash keeps what is deleted for {kept}: its lock of {lock} cannot be longer");
+        return Err(ControlError::InvalidSetting(reason));
+    }
     Ok(())
+}
+
+/// `36h`, `7d`.
+fn in_words(seconds: u32) -> String {
+    text::duration::exact(std::time::Duration::from_secs(seconds.into()))
 }
 
 /// Free and unpromised bytes.

@@ -3,12 +3,12 @@
 
 use super::crossings::Crossings;
 use super::integrity::Integrity;
+use super::locks_fill::LocksFill;
 use super::unique::UniqueCounts;
 use super::{CheckRecord, Limits, PoolRecord, PoolRefusal, ScrubRecord};
 use crate::catalog::{DynCatalog, each_object};
 use crate::error::ControlError;
 use crate::record::load;
-use crate::trash::record::DEFAULT_AGE;
 use jiff::SignedDuration;
 use pool::{Growth, ObjectId, ObjectInfo, ObjectKind};
 use std::cell::{Cell, Ref, RefCell};
@@ -35,6 +35,7 @@ pub(crate) struct PoolPart {
     growing: RefCell<Option<Growth>>,
     pub(super) integrity: Integrity,
     pub(super) crossings: Crossings,
+    pub(super) locks_fill: LocksFill,
     pub(super) unique: UniqueCounts,
     /// Counts of sets that administrators ask for.
     pub(super) what_if: UniqueCounts,
@@ -61,6 +62,7 @@ impl PoolPart {
             growing: RefCell::default(),
             integrity,
             crossings: Crossings::load(catalog)?,
+            locks_fill: LocksFill::default(),
             unique: UniqueCounts::default(),
             what_if: UniqueCounts::default(),
         })
@@ -90,8 +92,12 @@ impl PoolPart {
 
     /// Time for which the trash keeps what is deleted; 0: nothing.
     pub fn trash_age(&self) -> SignedDuration {
-        let seconds = self.settings.borrow().trash_seconds;
-        seconds.map_or(DEFAULT_AGE, |seconds| SignedDuration::from_secs(i64::from(seconds)))
+        self.settings.borrow().trash_age()
+    }
+
+    /// Seconds for which nobody deletes for good what goes to the trash; 0: it has no lock.
+    pub fn trash_lock_seconds(&self) -> u32 {
+        self.settings.borrow().trash_lock_seconds.unwrap_or(0)
     }
 
     /// Settings by command.

@@ -1,7 +1,8 @@
 //! Documents of the pool: its settings, and the last result of a scrub and of a check.
 
 use crate::record::Document;
-use jiff::Timestamp;
+use crate::trash::record::DEFAULT_AGE;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Settings of the pool by command; absent ones are as configured.
@@ -20,6 +21,16 @@ pub struct PoolRecord {
     /// Seconds for which the trash keeps what is deleted; 0: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trash_seconds: Option<u32>,
+    /// Seconds for which nobody deletes for good what goes to the trash; absent: it has no lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash_lock_seconds: Option<u32>,
+}
+
+impl PoolRecord {
+    /// Time for which the trash keeps what is deleted; 0: nothing.
+    pub(crate) fn trash_age(&self) -> SignedDuration {
+        self.trash_seconds.map_or(DEFAULT_AGE, |seconds| SignedDuration::from_secs(i64::from(seconds)))
+    }
 }
 
 impl Document for PoolRecord {

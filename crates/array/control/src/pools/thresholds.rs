@@ -35,7 +35,7 @@ fn reaches(part: u64, whole: u64, half_percents: u16) -> bool {
 }
 
 /// Threshold level reached now, given the level `before`.
-fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)]) -> Option<Level> {
+pub(super) fn level(before: Option<Level>, part: u64, whole: u64, thresholds: &[(Level, u8)]) -> Option<Level> {
     let is_reached = |(level, percent): &&(Level, u8)| {
         let held = before.is_some_and(|before| before >= *level);
         let below = if held { (*percent).min(2 * HYSTERESIS_PERCENT) } else { 0 };

@@ -83,6 +83,9 @@ impl Control {
         }
         let times = self.times_of_trash().filter(|_| record.rules_changed);
         record.rules_changed &= !is_all;
+        if !gone.is_empty() {
+            changes.extend(self.time_of_lock(times)?);
+        }
         for snapshot in gone {
             published.extend(self.snapshots_changed(snapshot.volume));
             self.remove_object(Trashed::Snapshot(snapshot), Vec::new(), false, times, &mut changes, &mut edits)?;

@@ -408,3 +408,96 @@ fn the_trash_yields_its_space_to_hosts() {
     let told = events.iter().filter(|event| event.message.ends_with("before its time: hosts need its space"));
     assert_eq!(told.count(), 3);
 }
+
+fn set_lock(array: &Array, seconds: u32) -> Result<PoolView, ControlError> {
+    array.run(PoolSet { pool: "p0".to_owned(), trash_lock_seconds: Some(seconds), ..PoolSet::default() })
+}
+
+/// Story: an administrator, or who has taken his place, deletes a volume for good. With a lock of the trash nobody can,
+/// whatever the way, the clock and a restart; restoring is possible all the time.
+#[test]
+fn the_lock_of_the_trash_is_for_everybody_and_becomes_longer_only() {
+    const DAY: u32 = 86_400;
+    let array = Array::new();
+    set_trash(&array, 2 * DAY);
+    array.create("before");
+    array.run(delete("before")).unwrap();
+    assert_eq!(set_lock(&array, 3 * DAY).unwrap_err().code(), "invalid-setting");
+    assert_eq!(set_lock(&array, DAY).unwrap().trash.lock_seconds, DAY);
+    assert_eq!(set_lock(&array, DAY - 1).unwrap_err().code(), "locked");
+    assert_eq!(set_lock(&array, 0).unwrap_err().code(), "locked");
+    assert_eq!(
+        array.code(PoolSet { pool: "p0".to_owned(), trash_seconds: Some(0), ..PoolSet::default() }),
+        "invalid-setting"
+    );
+    // It is for what is deleted from then on.
+    assert_eq!(array.run(TrashEmpty { item: Some("before".to_owned()) }).unwrap(), ["before"]);
+
+    array.create("v1");
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    let now = VolumeDelete { volume: "v1".to_owned(), now: true, with_snapshots: true, ..VolumeDelete::default() };
+    assert_eq!(array.code(now.clone()), "trash-locked");
+    assert_eq!(array.code(SnapshotDelete { snapshot: "v1@s".to_owned(), now: true }), "trash-locked");
+    let trashed = array.run(VolumeDelete { now: false, ..now }).unwrap().trashed.unwrap();
+    let end = trashed.locked_until.unwrap();
+    assert!(end >= trashed.record.deleted + SignedDuration::from_hours(24) && end <= trashed.record.until);
+    let id = trashed.record.what.id().to_string();
+    let empty = || array.run(TrashEmpty { item: Some(id.clone()) }).unwrap_err();
+    assert!(empty().to_string().starts_with("volume v1 in the trash is locked until "), "{}", empty());
+    assert_eq!(array.code(TrashEmpty::default()), "locked");
+
+    // Neither a clock that is set forward nor hosts that need space end it.
+    array.environment.set_now(end + SignedDuration::from_hours(24 * 30));
+    block_on(array.control.empty_expired_trash());
+    assert_eq!(empty().code(), "locked");
+    array.catalog.offer.is_wanted.set(true);
+    block_on(array.control.look_for_wanted_space(&mut 0));
+    assert_eq!(empty().code(), "locked");
+
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(again.code(TrashEmpty { item: Some(id.clone()) }), "locked");
+    assert_eq!(set_lock(&again, DAY / 2).unwrap_err().code(), "locked");
+    let back = again.run(restore(&id)).unwrap();
+    assert_eq!((back.name.as_str(), back.snapshots), ("v1", 1));
+    again.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true, ..VolumeDelete::default() }).unwrap();
+    // When its time has passed, it goes.
+    block_on(again.control.empty_expired_trash());
+    pass(&again, 2 * u64::from(DAY) + 2 * 3600);
+    block_on(again.control.empty_expired_trash());
+    assert_eq!(again.run(TrashList).unwrap(), []);
+}
+
+/// The alert looks at what is left when all that may go has gone. Fails if the locked bytes were not counted, or those
+/// that others free were not left out.
+#[test]
+fn locks_that_fill_the_pool_are_an_alert_while_they_do() {
+    let array = Array::new();
+    let alerts = || -> Vec<&'static str> {
+        block_on(array.control.look_at_locks());
+        array
+            .run(AlertList)
+            .unwrap()
+            .into_iter()
+            .map(|alert| alert.code)
+            .filter(|code| *code == "locks-fill-pool")
+            .collect()
+    };
+    array.catalog.size_bytes.set(1 << 30);
+    array.create("old");
+    array.catalog.set_mapped(array.run(VolumeShow { volume: "old".to_owned() }).unwrap().object.id, 300 * MIB);
+    array.run(delete("old")).unwrap();
+    set_lock(&array, 3600).unwrap();
+    let locked = array.create("gone").object.id;
+    array.catalog.set_mapped(locked, 500 * MIB);
+    array.run(delete("gone")).unwrap();
+    let live = array.create("live").object.id;
+    array.catalog.set_mapped(live, 150 * MIB);
+    assert_eq!(alerts(), [""; 0], "the trash without a lock helps");
+    array.run(TrashEmpty { item: Some("old".to_owned()) }).unwrap();
+    array.catalog.set_mapped(live, 300 * MIB);
+    assert_eq!(alerts(), [""; 0], "the pool is not critical");
+    array.catalog.set_mapped(live, 420 * MIB);
+    assert_eq!(alerts(), ["locks-fill-pool"]);
+    pass(&array, 3 * 3600);
+    assert_eq!(alerts(), [""; 0], "the lock is over");
+}

@@ -76,6 +76,8 @@ impl Trashed {
 pub(crate) struct Times {
     deleted: Timestamp,
     until: Timestamp,
+    /// End of the lock of the trash.
+    locked_until: Option<Timestamp>,
 }
 
 impl Control {
@@ -90,6 +92,7 @@ impl Control {
         let revocations = grants.iter().map(|access| Edit::Access((access.volume, access.to()), None)).collect();
         changes.extend(grants.iter().map(Document::delete));
         let edits = self.remove_all(what, snapshots, grants, times, &mut changes)?;
+        changes.extend(self.time_of_lock(times)?);
         let bytes = self.size_of_volume(object);
         self.store(changes).await?;
         self.pool().volumes_resized(bytes, 0);
@@ -118,6 +121,7 @@ impl Control {
         let Discard { what, snapshots, grants, now, .. } = discard;
         let times = if *now { None } else { self.times_of_trash() };
         if times.is_none() {
+            self.check_trash_passable(discard)?;
             snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
             self.check_trash_unlocked(what.id())?;
         } else if grants.len() > MAX_GRANTS {
@@ -170,7 +174,30 @@ impl Control {
     /// Times of what is deleted now; absent if the trash is off.
     pub(crate) fn times_of_trash(&self) -> Option<Times> {
         let (age, deleted) = (self.pool().trash_age(), self.environment().now());
-        age.is_positive().then(|| Times { deleted, until: deleted.saturating_add(age).unwrap_or(deleted) })
+        let lock_seconds = Some(self.pool().trash_lock_seconds()).filter(|seconds| *seconds > 0);
+        age.is_positive().then(|| {
+            let locked_until = self.lock_end(lock_seconds);
+            let until = deleted.saturating_add(age).unwrap_or(deleted);
+            Times { deleted, until: locked_until.map_or(until, |locked| locked.max(until)), locked_until }
+        })
+    }
+
+    /// Change that stores trusted time, if these times begin a lock.
+    pub(crate) fn time_of_lock(&self, times: Option<Times>) -> Result<Option<CatalogChange>, ControlError> {
+        times.filter(|times| times.locked_until.is_some()).map(|_| self.put_time()).transpose()
+    }
+
+    /// Checks that objects may be deleted for good without having been in the trash. A volume that is being sanitized
+    /// may: a host destroys its content, but not that of its snapshots. Errors: `MustPass` while the trash has a lock.
+    fn check_trash_passable(&self, Discard { what, snapshots, .. }: &Discard) -> Result<(), ControlError> {
+        let seconds = self.pool().trash_lock_seconds();
+        let is_sanitized = || self.without_sanitize_operation(what.id()).is_some();
+        let is_alone = || snapshots.is_empty() && self.directory().trash_of(what.id()).next().is_none();
+        if seconds == 0 || (is_sanitized() && is_alone()) {
+            return Ok(());
+        }
+        let name = self.directory().trash_name(what);
+        Err(TrashError::MustPass { noun: what.noun(), name, seconds }.into())
     }
 
     /// Edits that remove an object and its snapshots, with the changes of the catalog: to the trash, or, without
@@ -209,8 +236,8 @@ impl Control {
     ) -> Result<(), ControlError> {
         changes.push(what.delete());
         edits.push(what.remove());
-        if let Some(Times { deleted, until }) = times {
-            let record = TrashRecord { what, deleted, until, with_source, grants };
+        if let Some(Times { deleted, until, locked_until }) = times {
+            let record = TrashRecord { what, deleted, until, with_source, locked_until, grants };
             changes.push(record.put()?);
             edits.push(record.into());
         } else {

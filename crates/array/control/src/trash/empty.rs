@@ -10,6 +10,7 @@ use crate::events::{Draft, Severity};
 use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::error::SnapshotError;
+use crate::trash::error::TrashError;
 use pool::CatalogChange;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -149,14 +150,17 @@ impl Control {
         }
     }
 
-    /// Checks that neither this one in the trash nor a snapshot of it there is locked. Errors: `Locked`.
+    /// Checks that neither this one in the trash nor a snapshot of it there is locked. Errors: `Locked`, of the
+    /// snapshot or of the trash.
     pub(super) fn check_trash_unlocked(&self, id: Uuid) -> Result<(), ControlError> {
         let now = self.trusted_now();
         let directory = self.directory();
-        match directory.locked_trash(id, now) {
-            Some((item, until)) => Err(SnapshotError::Locked { name: directory.trash_name(&item.what), until }.into()),
-            None => Ok(()),
-        }
+        let Some((item, until)) = directory.locked_trash(id, now) else { return Ok(()) };
+        let name = directory.trash_name(&item.what);
+        Err(match item.snapshot().and_then(|snapshot| snapshot.lock(now)) {
+            Some(_) => SnapshotError::Locked { name, until }.into(),
+            None => TrashError::Locked { noun: item.what.noun(), name, until }.into(),
+        })
     }
 
     /// True for what can be deleted alone, and is kept by no lock.

@@ -1,7 +1,14 @@
 //! Conditions of the trash.
 
-use crate::condition::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Noun, Parameters};
+use jiff::Timestamp;
+use std::time::Duration;
 use thiserror::Error;
+
+/// `36h`, `7d`.
+fn exact(seconds: u32) -> String {
+    text::duration::exact(Duration::from_secs(seconds.into()))
+}
 
 /// Reason why a request for an object in the trash was not executed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -20,6 +27,32 @@ pub enum TrashError {
         /// Full name of the snapshot.
         name: String,
     },
+    /// The lock of the trash keeps it.
+    #[error("{noun} {name} in the trash is locked until {until:.0}")]
+    Locked {
+        /// Kind of the object.
+        noun: Noun,
+        /// Full name.
+        name: String,
+        /// End of the lock.
+        until: Timestamp,
+    },
+    /// The lock of the trash would become shorter.
+    #[error("the trash is locked for {}, and its lock becomes longer only", exact(*seconds))]
+    LockStays {
+        /// Present length of the lock.
+        seconds: u32,
+    },
+    /// While the trash has a lock, what is deleted goes there.
+    #[error("{noun} {name} cannot be deleted for good at once: the trash is locked for {}", exact(*seconds))]
+    MustPass {
+        /// Kind of the object.
+        noun: Noun,
+        /// Full name.
+        name: String,
+        /// Length of the lock.
+        seconds: u32,
+    },
     /// The document cannot hold the grants of the volume.
     #[error("volume {name} has {grants} grants: the trash remembers at most {most} of a volume")]
     TooManyGrants {
@@ -37,6 +70,8 @@ impl Condition for TrashError {
         match self {
             Self::AmbiguousName { .. } => "ambiguous-name",
             Self::SourceMissing { .. } => "source-missing",
+            Self::Locked { .. } | Self::LockStays { .. } => "locked",
+            Self::MustPass { .. } => "trash-locked",
             Self::TooManyGrants { .. } => "too-many-grants",
         }
     }
@@ -49,6 +84,8 @@ impl Condition for TrashError {
         let help = match self {
             Self::AmbiguousName { .. } => "name it by its id",
             Self::SourceMissing { .. } => "restore its volume or share first",
+            Self::Locked { .. } | Self::LockStays { .. } => "a lock can become longer, and ends by itself",
+            Self::MustPass { .. } => "delete it to the trash, which keeps it until its lock ends",
             Self::TooManyGrants { .. } => "revoke access first",
         };
         Some(help.to_owned())
@@ -58,6 +95,8 @@ impl Condition for TrashError {
         match self {
             Self::AmbiguousName { name, .. } => vec![("name", name.clone())],
             Self::SourceMissing { name } => vec![("snapshot", name.clone())],
+            Self::Locked { noun, name, .. } | Self::MustPass { noun, name, .. } => vec![(noun.name(), name.clone())],
+            Self::LockStays { .. } => Vec::new(),
             Self::TooManyGrants { name, .. } => vec![("volume", name.clone())],
         }
     }

@@ -25,6 +25,7 @@ use crate::facts::Facts;
 use crate::page::{Column, Listed, column, counted_column};
 use crate::pools::count;
 use crate::read::Read;
+use jiff::Timestamp;
 use pool::ObjectId;
 use uuid::Uuid;
 
@@ -45,6 +46,8 @@ pub struct TrashView {
     pub snapshots: u64,
     /// Bytes that deleting it, with all its snapshots in the trash, would free; absent until counted.
     pub unique_bytes: Option<u64>,
+    /// End of the lock of it, or of a snapshot of it in the trash; it may be over.
+    pub locked_until: Option<Timestamp>,
 }
 
 impl Read for TrashList {
@@ -123,6 +126,7 @@ impl dyn Facts + '_ {
             size_bytes: (!object.is_address_space()).then_some(object.size_bytes),
             snapshots: count(directory.trash_with(record.what.id()).count()),
             unique_bytes: self.unique_bytes(&self.trash_objects_of(record)),
+            locked_until: directory.trash_parts(record).filter_map(TrashRecord::lock_end).max(),
             record: record.clone(),
         })
     }

@@ -30,6 +30,9 @@ pub struct TrashRecord {
     /// True for a snapshot that was deleted with its volume or share, and is restored with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_source: bool,
+    /// End of the lock of the trash for it, by trusted time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked_until: Option<Timestamp>,
     /// Grants that a volume had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<AccessRecord>,
@@ -113,7 +116,7 @@ impl TrashRecord {
 
     /// End of the lock that protects it from deletion, by trusted time; it may be over.
     pub(crate) fn lock_end(&self) -> Option<Timestamp> {
-        self.snapshot()?.locked_until
+        self.locked_until.max(self.snapshot().and_then(|snapshot| snapshot.locked_until))
     }
 
     /// End of the lock that protects it from deletion at this trusted time.

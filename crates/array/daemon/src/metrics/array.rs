@@ -188,7 +188,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 28] = [
+const ALERTS: [(&str, &str); 29] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
@@ -197,6 +197,7 @@ const ALERTS: [(&str, &str); 28] = [
     ("history-limit", "warning"),
     ("history-not-written", "warning"),
     ("https-not-served", "warning"),
+    ("locks-fill-pool", "warning"),
     ("logins-refused", "warning"),
     ("metadata-damaged", "critical"),
     ("notification-failing", "warning"),

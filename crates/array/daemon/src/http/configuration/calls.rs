@@ -144,7 +144,8 @@ impl Maker<'_> {
     }
 
     fn pool(&mut self, pool: &str) {
-        let fields = ["warn_percent", "critical_percent", "commitment_limit_percent", "trash_seconds"];
+        let fields =
+            ["warn_percent", "critical_percent", "commitment_limit_percent", "trash_seconds", "trash_lock_seconds"];
         let body = self.changed(&fields, |_| json!(0));
         self.patch_with(Phase::Pool, "pool_set", format!("pools/{}", segment(pool)), body);
     }

@@ -20,6 +20,7 @@ pub(in crate::http) fn trashed(view: TrashView) -> Trashed {
         holds_bytes: view.unique_bytes,
         deleted: view.record.deleted,
         until: view.record.until,
+        locked_until: view.locked_until,
     }
 }
 
