@@ -196,6 +196,9 @@ pub struct Changes {
     /// Trust these certificates (PEM) instead of those of the array's system
     #[arg(long, value_name = "FILE")]
     channel_ca: Option<PathBuf>,
+    /// Trust the certificates of the array's system again
+    #[arg(long, visible_alias = "no-ca", conflicts_with = "channel_ca")]
+    no_channel_ca: bool,
     /// Encryption of e-mail: starttls, tls, none
     #[arg(long, value_name = "TLS", value_enum, hide_possible_values = true)]
     tls: Option<Encryption>,
@@ -238,7 +241,13 @@ impl Changes {
     }
 
     fn is_common(&self) -> bool {
-        self.host.is_some() || self.port.is_some() || self.channel_ca.is_some()
+        self.host.is_some() || self.port.is_some() || self.channel_ca.is_some() || self.no_channel_ca
+    }
+
+    /// Certificates after the change.
+    fn certificates(&self, present: Option<String>) -> Result<Option<String>, CliError> {
+        let given = certificates(self.channel_ca.as_deref())?;
+        Ok(given.or(present.filter(|_| !self.no_channel_ca)))
     }
 
     fn is_of_email(&self) -> bool {
@@ -266,28 +275,27 @@ impl Changes {
         if is_foreign {
             return Err(CliError::usage(format!("an option is not for a channel of the kind {}", kind(&present))));
         }
-        let ca = certificates(self.channel_ca.as_deref())?;
         Ok(match present {
-            ChannelSettings::Email(present) => ChannelSettings::Email(self.email(present, ca)?),
+            ChannelSettings::Email(present) => ChannelSettings::Email(self.email(present)?),
             ChannelSettings::Webhook(present) => ChannelSettings::Webhook(WebhookSettings {
                 url: self.url.clone().unwrap_or(present.url),
                 body: self.body.map_or(present.body, WebhookBody::from),
                 secret: secret(self.secret.as_ref(), "secret")?,
                 has_secret: None,
-                ca: ca.or(present.ca),
+                ca: self.certificates(present.ca)?,
             }),
             ChannelSettings::Syslog(present) => ChannelSettings::Syslog(SyslogSettings {
                 server: self.host.clone().unwrap_or(present.server),
                 port: self.port.or(present.port),
                 transport: self.transport.map_or(present.transport, SyslogTransport::from),
                 facility: self.facility.or(present.facility),
-                ca: ca.or(present.ca),
+                ca: self.certificates(present.ca)?,
                 audit: self.audit.map_or(present.audit, |switch| switch == Switch::On),
             }),
         })
     }
 
-    fn email(&self, present: EmailSettings, ca: Option<String>) -> Result<EmailSettings, CliError> {
+    fn email(&self, present: EmailSettings) -> Result<EmailSettings, CliError> {
         let user = match self.user.as_deref() {
             Some("none") => None,
             Some(user) => Some(user.to_owned()),
@@ -297,7 +305,7 @@ impl Changes {
             server: self.host.clone().unwrap_or(present.server),
             port: self.port.or(present.port),
             tls: self.tls.map_or(present.tls, MailTls::from),
-            ca: ca.or(present.ca),
+            ca: self.certificates(present.ca)?,
             user,
             password: secret(self.password.as_ref(), "password")?,
             has_password: None,
@@ -367,6 +375,17 @@ mod tests {
         let expected = SyslogSettings { transport: SyslogTransport::Tcp, ..syslog() };
         assert_eq!(changed, ChannelSettings::Syslog(expected));
         assert!(Changes::default().is_empty() && !changes.is_empty());
+    }
+
+    /// Story: a certificate that was given once could not be taken away.
+    #[test]
+    fn certificates_can_be_taken_away() {
+        let present = || ChannelSettings::Syslog(SyslogSettings { ca: Some("pem".to_owned()), ..syslog() });
+        let other = Changes { transport: Some(Transport::Udp), ..Changes::default() };
+        assert_eq!(other.apply(present()).unwrap(), present());
+        let none = Changes { no_channel_ca: true, ..Changes::default() };
+        assert_eq!(none.apply(present()).unwrap(), ChannelSettings::Syslog(syslog()));
+        assert!(!none.is_empty());
     }
 
     #[test]
