@@ -186,6 +186,10 @@ pub struct Pool {
     /// Seconds for which nobody deletes for good what goes to the trash, not even an administrator; 0: it has no lock.
     #[serde(default)]
     pub trash_lock_seconds: u32,
+    /// 99th percentile of the reads and writes of hosts in microseconds, above which for five minutes the alert
+    /// `commands-slow` is raised; absent: no alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_alert_us: Option<u32>,
     /// Remaining data: stored once for several owners, or about to become free; `null` as for
     /// `unique_bytes`.
     #[serde(default)]
@@ -241,6 +245,11 @@ pub struct PoolSet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 2_592_000)]
     pub trash_lock_seconds: Option<u32>,
+    /// 99th percentile of the reads and writes of hosts in microseconds, 100 to 60 000 000, above which for five minutes
+    /// the alert `commands-slow` is raised; 0: no alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 60_000_000)]
+    pub latency_alert_us: Option<u32>,
 }
 
 /// Request to enlarge a pool. Exactly one field is required.

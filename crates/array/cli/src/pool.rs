@@ -22,9 +22,9 @@ pub enum Verb {
         /// Name; default: the array's pool
         name: Option<String>,
     },
-    /// Change thresholds, the limit of over-commitment, and the times of the trash
+    /// Change thresholds, the limit of over-commitment, the times of the trash, and the latency of an alert
     #[command(
-        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d\n  windlass pool set p0 --trash 14d --trash-lock 7d"
+        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d\n  windlass pool set p0 --trash 14d --trash-lock 7d\n  windlass pool set p0 --latency-alert 20ms"
     )]
     Set(Set),
     /// List what could be deleted to free space: what frees most comes first
@@ -115,6 +115,22 @@ pub struct Set {
     /// become longer, and never shorter
     #[arg(long, value_name = "TIME", value_parser = trash::parse_age)]
     trash_lock: Option<u32>,
+    /// Raise an alert when 1 % of the reads and writes of hosts take longer for five minutes, such as 20ms
+    #[arg(long, value_name = "TIME|off", value_parser = parse_latency)]
+    latency_alert: Option<u32>,
+}
+
+/// Reads `500us`, `20ms`, `1s` or `off`. In microseconds.
+fn parse_latency(text: &str) -> Result<u32, String> {
+    let wrong = || format!("{text:?} is not a time such as 500us, 20ms or 1s, nor off");
+    if text == "off" {
+        return Ok(0);
+    }
+    let units = [("us", 1), ("µs", 1), ("ms", 1000), ("s", 1_000_000_u32)];
+    let found = units.iter().find_map(|(unit, us)| Some((text.strip_suffix(unit)?, us)));
+    let (digits, us) = found.ok_or_else(wrong)?;
+    let number: u32 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(*us).filter(|us| *us > 0).ok_or_else(wrong)
 }
 
 /// True if the argument of `pool check` is a file or device, and not the name of a pool.
@@ -144,6 +160,7 @@ impl Resource for Pool {
         wide("trashed", |pool| Value::Number(pool.trash)),
         wide("keeps", |pool| trash_time(pool.trash_seconds).into()),
         wide("locks", |pool| trash_time(pool.trash_lock_seconds).into()),
+        wide("latency-alert", |pool| latency_alert(pool).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
         column("commit", |pool| percent::shown(pool.commitment_percent).into()),
@@ -233,6 +250,12 @@ fn growing(growing: &Growing) -> Option<String> {
     size.or_else(|| growing.device.as_ref().map(|device| format!("by {device}")))
 }
 
+/// Latency above which there is an alert.
+fn latency_alert(pool: &Pool) -> String {
+    let time = |us: u32| api::duration::measured(Duration::from_micros(us.into()));
+    pool.latency_alert_us.map_or_else(|| "off".to_owned(), time)
+}
+
 /// Time of the trash, as `pool set --trash` takes it.
 fn trash_time(seconds: u32) -> String {
     match seconds {
@@ -298,11 +321,16 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let answer = client.post::<WhatIfAnswer>("/api/v1/space/what-if", &request).await?;
             what_if(&answer.body, output)
         }
-        Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, trash_lock: None, .. }) => {
-            let reason = "nothing to change: give --warn, --critical, --commitment, --trash or --trash-lock";
-            Err(CliError::usage(reason.to_owned()))
-        }
-        Verb::Set(Set { name, warn, critical, commitment, trash, trash_lock }) => {
+        Verb::Set(Set {
+            warn: None,
+            critical: None,
+            commitment: None,
+            trash: None,
+            trash_lock: None,
+            latency_alert: None,
+            ..
+        }) => Err(CliError::usage("nothing to change: give a setting, such as --warn; see --help".to_owned())),
+        Verb::Set(Set { name, warn, critical, commitment, trash, trash_lock, latency_alert: latency }) => {
             let (warn_percent, critical_percent, commitment_limit_percent) = (*warn, *critical, *commitment);
             let (trash_seconds, trash_lock_seconds) = (*trash, *trash_lock);
             let set = PoolSet {
@@ -311,6 +339,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 commitment_limit_percent,
                 trash_seconds,
                 trash_lock_seconds,
+                latency_alert_us: *latency,
             };
             let pool = client.patch::<Pool>(&path(name), &set).await?;
             output.made("pool", &pool, true)?;
@@ -323,6 +352,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             if trash_lock.is_some() {
                 let time = trash_time(pool.trash_lock_seconds);
                 output.report(&format!("nobody deletes for good what goes to the trash from now on: {time}"));
+            }
+            if latency.is_some() {
+                output.report(&format!("alert for slow reads and writes of hosts: {}", latency_alert(&pool)));
             }
             output.warnings(&pool.warnings);
             Ok(())
@@ -361,4 +393,19 @@ async fn name_or_only(name: Option<&str>, client: &Client) -> Result<String, Cli
 
 fn path(name: &str) -> String {
     format!("/api/v1/pools/{}", segment(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_latency;
+
+    #[test]
+    fn a_latency_has_a_unit() {
+        for (text, us) in [("off", 0), ("500us", 500), ("500µs", 500), ("20ms", 20_000), ("1s", 1_000_000)] {
+            assert_eq!(parse_latency(text), Ok(us), "{text}");
+        }
+        for text in ["", "20", "ms", "0ms", "-1ms", "1.5ms", "5000s", "20m"] {
+            assert!(parse_latency(text).is_err(), "{text}");
+        }
+    }
 }

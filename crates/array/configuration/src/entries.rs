@@ -144,6 +144,10 @@ pub struct Pool {
     /// Seconds for which nobody deletes for good what goes to the trash; absent: it has no lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trash_lock_seconds: Option<u32>,
+    /// 99th percentile of reads and writes of hosts in microseconds, above which for five minutes there is an alert;
+    /// absent: no alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_alert_us: Option<u32>,
 }
 
 /// Network portal.

@@ -17,6 +17,7 @@ use crate::ports::PortalOptions;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
 use crate::schedules::part::Schedules;
+use crate::system::certificates::Certificates;
 use crate::system::https_fault::HttpsFault;
 use crate::system::management::Management;
 use crate::system::record::ArrayRecord;
@@ -60,6 +61,7 @@ pub struct Control {
     portals: Vec<PortalOptions>,
     https_fault: Option<HttpsFault>,
     management: Management,
+    certificates: Certificates,
     pool: PoolPart,
     jobs: Jobs,
     events: Events,
@@ -208,6 +210,7 @@ impl Control {
             portals: options.portals,
             https_fault: options.https_fault,
             management: Management::default(),
+            certificates: Certificates::default(),
             pool,
             jobs,
             events,
@@ -390,6 +393,11 @@ impl Control {
     /// Events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Certificates in use.
+    pub(crate) fn certificates(&self) -> &Certificates {
+        &self.certificates
     }
 
     /// What the management plane knows of alerts.

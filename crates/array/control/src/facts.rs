@@ -84,6 +84,8 @@ pub struct PoolFacts {
     pub trash_seconds: u32,
     /// Seconds for which nobody deletes for good what goes to the trash; 0: it has no lock.
     pub trash_lock_seconds: u32,
+    /// 99th percentile of reads and writes of hosts above which they are slow, in microseconds; absent: no limit.
+    pub latency_alert_us: Option<u32>,
     /// Result of the last scrub.
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.

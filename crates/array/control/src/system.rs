@@ -1,11 +1,13 @@
 //! Status of the whole array.
 
+pub(crate) mod certificates;
 mod https_alert;
 pub(crate) mod https_fault;
 pub(crate) mod management;
 mod management_report;
 pub(crate) mod record;
 
+pub use certificates::{Certificate, CertificateUse, CertificatesSet};
 pub use https_fault::HttpsFault;
 pub use management::ManagementCondition;
 pub use management_report::ManagementReport;

@@ -258,14 +258,15 @@ fn unguarded(array: ArrayHandle, streams: Arc<Streams>) -> Router {
 /// Returns the resources without the guard, with a history.
 #[cfg(test)]
 fn unguarded_with(array: ArrayHandle, streams: Arc<Streams>, recording: Recording) -> Router {
+    let desk = Arc::new(Desk::open(&Err(Unavailable("a test has no store".to_owned()))));
     let router = finish(with_fallbacks(router()), array).layer(Extension(streams)).layer(Extension(recording));
-    router.layer(Extension(crate::people::Caller::local(0)))
+    router.layer(Extension(crate::people::Caller::local(0))).layer(Extension(desk))
 }
 
 /// Returns `/metrics`, `/metrics/volumes` and `/health` alone, for a listener without TLS.
-pub(crate) fn metrics_router(array: ArrayHandle) -> Router {
+pub(crate) fn metrics_router(array: ArrayHandle, desk: Arc<Desk>) -> Router {
     let router = OpenApiRouter::new().routes(routes!(system::health)).merge(system::metrics_routes());
-    finish(with_fallbacks(router.into()), array)
+    finish(with_fallbacks(router.into()), array).layer(Extension(desk))
 }
 
 /// Adds problem documents instead of empty errors.

@@ -9,6 +9,7 @@
 
 mod audit;
 mod bundle;
+mod certificates;
 mod config;
 mod doctor;
 mod http;

@@ -106,6 +106,9 @@ async fn supervise(
         Surroundings::of(state_dir.path(), goes_on_without_audit).with_history(recording).at(places(configuration));
     let (listeners, https_fault) = bind(configuration, state_dir, &surroundings.gate).await?;
     let http = listeners.http_address();
+    // The certificate that is served is that of the start, whatever happens to its file.
+    let certificate = places(configuration).certificate.filter(|_| https_fault.is_none());
+    let certificate_ends = certificate.and_then(|path| crate::certificates::end_of_chain(&path));
     let (array, requests) = ArrayHandle::channel();
     let (ready_sender, ready_receiver) = oneshot::channel();
     let (shutdown, shutdown_receiver) = oneshot::channel();
@@ -138,6 +141,8 @@ async fn supervise(
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
+    let certificates = crate::certificates::follow(certificate_ends, Arc::clone(&surroundings.desk), array.clone());
+    let certificates = tokio::spawn(certificates);
     let exporting = tokio::spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
     let tidying_bundles = tokio::spawn(surroundings.bundles.clone().keep_tidy());
     let forward = crate::notices::Forward::new(
@@ -162,6 +167,7 @@ async fn supervise(
     following.abort();
     exporting.abort();
     tidying_bundles.abort();
+    certificates.abort();
     forwarding.abort();
     running.stop().await;
     recovering.abort();

@@ -59,11 +59,16 @@ impl Format {
     }
 }
 
-/// Metrics of the whole array and of this process.
-pub(crate) fn of_array(view: MetricsView, measurements: Arc<Measurements>, format: Format) -> String {
+/// Metrics of the whole array and of this process. `notification_failures`: tries of channels that failed, by name.
+pub(crate) fn of_array(
+    view: MetricsView,
+    measurements: Arc<Measurements>,
+    notification_failures: Vec<(String, u64)>,
+    format: Format,
+) -> String {
     let mut process = Registry::default();
     process.register_collector(Box::new(Process::now()));
-    encode(&[registry(Array(view, measurements)), process], format)
+    encode(&[registry(Array { view, measurements, notification_failures }), process], format)
 }
 
 /// Metrics of each volume and share.

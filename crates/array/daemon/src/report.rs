@@ -19,6 +19,8 @@ pub(crate) async fn report(
         | ManagementCondition::HistoryUnreadable => "the state of the history",
         ManagementCondition::PoolFullSoon => "the forecast of a pool",
         ManagementCondition::NotificationFailing => "the state of notification",
+        ManagementCondition::CommandsSlow => "that commands are slow",
+        ManagementCondition::AuditNotForwarded => "that the audit is not forwarded",
     };
     if let Err(error) = array.call(ManagementReport { condition, event, alert }).await {
         tracing::warn!(%error, "{what} could not be reported");

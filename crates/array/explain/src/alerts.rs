@@ -14,6 +14,16 @@ const FREE: &[crate::Step] = &[
 
 pub(crate) const ENTRIES: &[Entry] = &[
     of(
+        "audit-not-forwarded",
+        "The audit could not be forwarded to a channel for a minute. No line is lost while the files of the audit have it: it is forwarded when the receiver takes it.",
+        &["The receiver of syslog is down, or refuses.", "A wrong address or certificate."],
+        &[
+            Do("See what the peer said, correct the channel, and test it:"),
+            Run("windlass channel list"),
+            Run("windlass channel test CHANNEL"),
+        ],
+    ),
+    of(
         "audit-not-written",
         "The audit cannot be written, and so nothing can be changed, unless [audit] on_failure is continue. Hosts are served.",
         &["The file system of the state directory is full or read-only.", "The audit's chain does not verify."],
@@ -37,6 +47,16 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Free space there. The array continues by itself, and acknowledged data is safe.")],
     ),
     of(
+        "certificate-ends",
+        "A certificate ends within 30 days, or has ended; it is critical in the last seven days. https is that of REST and console; any other name is a channel, which trusts the certificate as an authority.",
+        &["Certificates are issued for a limited time."],
+        &[
+            Do("Replace the files of [tls] in the configuration, and restart the array. Of a channel:"),
+            Run("windlass channel set CHANNEL --channel-ca FILE"),
+            Run("windlass channel test CHANNEL"),
+        ],
+    ),
+    of(
         "check-findings",
         "The last check of the pool found structures that contradict each other.",
         &["A defect of the disk, or of the array."],
@@ -53,6 +73,22 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do(
             "Set the clock right, if it is wrong. Time for which the array was off does not count: locks end later by it.",
         )],
+    ),
+    of(
+        "commands-slow",
+        "More than 1 % of the reads and writes of hosts took longer than the setting of the pool, in most seconds of each of the last five minutes. It ends when none of the last five minutes was so.",
+        &[
+            "The disks below the pool are slow or fail.",
+            "Hosts do more than the disks can.",
+            "A job takes time: scrub, reclaim.",
+        ],
+        &[
+            Do("See what is busy, and whether jobs run:"),
+            Run("windlass top"),
+            Run("windlass job list"),
+            Do("Another limit, or none:"),
+            Run("windlass pool set POOL --latency-alert 50ms"),
+        ],
     ),
     of(
         "history-limit",

@@ -16,6 +16,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     told("access-revoked", "Access to a volume or share was revoked."),
     told("array-started", "The array has started, and serves hosts."),
     told("array-stopped", "The array was stopped in an orderly way."),
+    of("audit-not-forwarded", "The audit could not be forwarded to a channel for a minute.", &[], ALERT),
     of("audit-not-written", "The audit could not be written.", &[], ALERT),
     of(
         "bad-block",
@@ -25,6 +26,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("below-full", "The file system or device below the pool became full.", &[], ALERT),
     told("below-has-room", "The file system or device below the pool has room again."),
+    of(
+        "commands-slow",
+        "Reads and writes of hosts were slower for five minutes than the setting of the pool.",
+        &[],
+        ALERT,
+    ),
     told("file-cloned", "A file of a share was cloned."),
     told("file-punched", "A range of a file was freed."),
     told("file-reserved", "Space was reserved for a file."),

@@ -126,6 +126,7 @@ impl Control {
         alerts.extend(self.time_alert());
         alerts.extend(self.scrub_alert());
         alerts.extend(self.locks_alert());
+        alerts.extend(self.certificate_alerts());
         alerts.extend(self.open_access_alert());
         alerts.extend(self.path_alerts());
         alerts.extend(self.events().refused_often.borrow().alert());

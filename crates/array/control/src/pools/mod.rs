@@ -28,6 +28,7 @@ use crate::live::Change;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
+use crate::samples::slow::check_limit;
 use crate::trash::error::TrashError;
 use crate::trash::record::MAX_AGE;
 pub use error::PoolRefusal;
@@ -72,6 +73,9 @@ pub struct PoolSet {
     /// Seconds for which nobody deletes for good what goes to the trash from now on. It becomes longer only, and the
     /// trash keeps what is deleted at least that long.
     pub trash_lock_seconds: Option<u32>,
+    /// 99th percentile of reads and writes of hosts in microseconds, above which for five minutes there is an alert;
+    /// 0: no alert.
+    pub latency_alert_us: Option<u32>,
 }
 
 /// Grows a pool.
@@ -120,6 +124,8 @@ pub struct PoolView {
     pub shared_bytes: Option<u64>,
     /// Thresholds and limit in force.
     pub limits: Limits,
+    /// 99th percentile of reads and writes of hosts above which they are slow, in microseconds; absent: no limit.
+    pub latency_alert_us: Option<u32>,
     /// Result of the last scrub.
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.
@@ -188,7 +194,9 @@ impl Request for PoolSet {
             commitment: self.commitment.or(settings.commitment),
             trash_seconds: self.trash_seconds.or(settings.trash_seconds),
             trash_lock_seconds: self.trash_lock_seconds.or(settings.trash_lock_seconds),
+            latency_alert_us: self.latency_alert_us.or(settings.latency_alert_us).filter(|limit_us| *limit_us > 0),
         };
+        check_limit(self.latency_alert_us)?;
         check_trash(pool.trash_lock_seconds(), &settings)?;
         let limits = pool.limits_of(&settings);
         limits.check().map_err(ControlError::InvalidSetting)?;
@@ -218,6 +226,10 @@ impl Request for PoolSet {
             seconds => format!("trash kept for {}", in_words(seconds)),
         }));
         changes.extend(self.trash_lock_seconds.map(|seconds| format!("trash locked for {}", in_words(seconds))));
+        changes.extend(self.latency_alert_us.map(|limit_us| match limit_us {
+            0 => "no alert for slow commands".to_owned(),
+            limit_us => format!("alert for commands slower than {limit_us} µs"),
+        }));
         let message = format!("pool {} changed: {}", self.pool, changes.join(", "));
         Some(Draft::info("pool-changed", &self.pool, message))
     }
@@ -263,6 +275,7 @@ impl Control {
             limits: self.pool().limits(),
             trash_seconds: u32::try_from(self.pool().trash_age().as_secs()).unwrap_or(u32::MAX),
             trash_lock_seconds: self.pool().trash_lock_seconds(),
+            latency_alert_us: self.pool().latency_alert_us(),
             scrub: self.pool().last_scrub(),
             check: self.pool().last_check(),
             growing: self.pool().growing(),
@@ -306,7 +319,7 @@ impl dyn Facts + '_ {
     /// View of the pool with all values, as last counted.
     pub(crate) fn pool_view(&self) -> PoolView {
         let PoolFacts { name, state, stopped, space, limits, trash_seconds, trash_lock_seconds, .. } = self.pool();
-        let PoolFacts { scrub, check, growing, .. } = self.pool();
+        let PoolFacts { scrub, check, growing, latency_alert_us, .. } = self.pool();
         let directory = self.directory();
         let (mut provisioned_bytes, mut mapped_bytes) = (0_u64, 0_u64);
         let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
@@ -350,6 +363,7 @@ impl dyn Facts + '_ {
             },
             shared_bytes: own.map(|own| data.saturating_sub(own)),
             limits,
+            latency_alert_us,
             scrub,
             check,
             growing,

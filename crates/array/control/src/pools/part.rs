@@ -100,6 +100,11 @@ impl PoolPart {
         self.settings.borrow().trash_lock_seconds.unwrap_or(0)
     }
 
+    /// 99th percentile of reads and writes of hosts above which they are slow, in microseconds.
+    pub fn latency_alert_us(&self) -> Option<u32> {
+        self.settings.borrow().latency_alert_us
+    }
+
     /// Settings by command.
     pub(super) fn settings(&self) -> Ref<'_, PoolRecord> {
         self.settings.borrow()

@@ -24,6 +24,9 @@ pub struct PoolRecord {
     /// Seconds for which nobody deletes for good what goes to the trash; absent: it has no lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trash_lock_seconds: Option<u32>,
+    /// 99th percentile of reads and writes of hosts above which they are slow, in microseconds; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_alert_us: Option<u32>,
 }
 
 impl PoolRecord {

@@ -7,9 +7,11 @@ pub(crate) mod observe;
 pub(crate) mod recorder;
 pub(crate) mod ring;
 pub(crate) mod series;
+pub(crate) mod slow;
 
 pub use history::{History, HistoryFind, HistoryFound, HistoryView, SeriesView, StoredHistory, StoredSeries};
 pub use latest::{BusyView, SampleLatest, SampleView, UnitView};
 pub use observe::{ObservedSample, OffloadCountersRead, SampleObserve, UnitEntities};
 pub use ring::{ArraySample, IoSample, PrimitiveSample, Sample};
 pub use series::{EntitySample, Metric, SeriesList, SeriesPlace};
+pub use slow::{SlowCommands, SlowCommandsShow};

@@ -24,6 +24,10 @@ pub enum ManagementCondition {
     PoolFullSoon,
     /// A channel could not be told of an alert in three tries.
     NotificationFailing,
+    /// The audit could not be forwarded to a channel for a minute.
+    AuditNotForwarded,
+    /// Reads and writes of hosts were slower for five minutes than the pool's setting.
+    CommandsSlow,
 }
 
 impl ManagementCondition {
@@ -37,6 +41,8 @@ impl ManagementCondition {
             Self::HistoryUnreadable => "history-unreadable",
             Self::PoolFullSoon => "pool-full-soon",
             Self::NotificationFailing => "notification-failing",
+            Self::AuditNotForwarded => "audit-not-forwarded",
+            Self::CommandsSlow => "commands-slow",
         }
     }
 
@@ -48,6 +54,8 @@ impl ManagementCondition {
             Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",
             Self::HistoryUnreadable => "delete the file that was moved aside when it is no longer needed",
             Self::NotificationFailing => "correct the channel or its peer, and test it",
+            Self::CommandsSlow => "see which volumes are busiest, and what the disks below the pool do",
+            Self::AuditNotForwarded => "correct the channel or its peer: what is missing is forwarded then",
         }
     }
 }

@@ -2,8 +2,28 @@
 
 use super::Array;
 use crate::*;
+use jiff::SignedDuration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Each certificate has its own alert, which ends when another certificate is in use.
+#[test]
+fn certificates_that_end_soon_are_alerts() {
+    let array = Array::new();
+    let now = Environment::now(&*array.environment);
+    let of = |of, days: i64| Certificate { of, ends: now + SignedDuration::from_hours(24 * days) };
+    let siem = || CertificateUse::Channel("siem".to_owned());
+    let alerts = |certificates| -> Vec<(&str, String, Severity)> {
+        array.run(CertificatesSet { certificates }).unwrap();
+        array.run(AlertList).unwrap().into_iter().map(|alert| (alert.code, alert.subject, alert.severity)).collect()
+    };
+    assert_eq!(alerts(vec![of(CertificateUse::Https, 31), of(siem(), 400)]), []);
+    let both = alerts(vec![of(CertificateUse::Https, 29), of(siem(), 6)]);
+    let expected = [("siem", Severity::Critical), ("https", Severity::Warning)];
+    assert_eq!(both, expected.map(|(subject, severity)| ("certificate-ends", subject.to_owned(), severity)));
+    assert_eq!(array.run(AlertList).unwrap()[1].message.split(" ends on ").count(), 2);
+    assert_eq!(alerts(vec![of(CertificateUse::Https, 300)]), []);
+}
 
 #[test]
 fn a_condition_has_an_event_each_time_and_one_alert_while_it_holds() {

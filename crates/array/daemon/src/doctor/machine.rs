@@ -8,7 +8,6 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use text::terminal::word;
-use x509_parser::prelude::FromDer;
 
 /// Oldest kernel on which the array is tested.
 const KERNEL: (u32, u32) = (5, 15);
@@ -87,7 +86,7 @@ impl Machine {
             accessible: places.private.iter().filter(|path| access_of_others(path).is_some()).map(name).collect(),
             uses_ring: has_ring(),
             serves_https: places.certificate.is_some(),
-            certificate_ends: places.certificate.as_deref().and_then(end_of_certificate),
+            certificate_ends: places.certificate.as_deref().and_then(crate::certificates::end_of_chain),
         }
     }
 }
@@ -141,13 +140,6 @@ fn has_ring() -> bool {
     let Ok(files) = fs::read_dir("/proc/self/fd") else { return false };
     let mut links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
     links.any(|link| link.as_os_str() == "anon_inode:[io_uring]")
-}
-
-fn end_of_certificate(path: &Path) -> Option<Timestamp> {
-    let text = fs::read(path).ok()?;
-    let (_, pem) = x509_parser::pem::parse_x509_pem(&text).ok()?;
-    let (_, certificate) = x509_parser::certificate::X509Certificate::from_der(&pem.contents).ok()?;
-    Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
 }
 
 pub(super) fn kernel(evidence: &Evidence) -> Result<String, Finding> {

@@ -339,6 +339,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         trash: view.trash.objects,
         trash_seconds: view.trash.seconds,
         trash_lock_seconds: view.trash.lock_seconds,
+        latency_alert_us: view.latency_alert_us,
         shared_bytes: view.shared_bytes,
         commitment_percent: percent(view.provisioned_bytes, view.space.size_bytes),
         commitment_limit_percent: match view.limits.commitment {

@@ -118,7 +118,7 @@ impl Listener {
                 let programs = guarded(array, Arc::clone(&streams), surroundings, names.clone());
                 programs.layer(axum::middleware::from_fn(console::serve))
             }
-            Self::Metrics(_) => metrics_router(array),
+            Self::Metrics(_) => metrics_router(array, surroundings.desk),
         };
         let graceful = GracefulShutdown::new();
         let connections = Connections::default();

@@ -106,7 +106,7 @@ pub(super) async fn what_if(
     .await
 }
 
-/// Changes thresholds, the limit of over-commitment, and the times of the trash.
+/// Changes thresholds, the limit of over-commitment, the times of the trash, and the latency of an alert.
 #[utoipa::path(
     patch,
     path = "/api/v1/pools/{pool}",
@@ -121,13 +121,21 @@ pub(super) async fn set(
     Path(pool): Path<String>,
     Body(body): Body<PoolSet>,
 ) -> Result<Json<Pool>, Fault> {
-    let PoolSet { warn_percent, critical_percent, commitment_limit_percent, trash_seconds, trash_lock_seconds } = body;
+    let PoolSet { warn_percent, critical_percent, commitment_limit_percent, .. } = body;
+    let PoolSet { trash_seconds, trash_lock_seconds, latency_alert_us, .. } = body;
     let commitment = commitment_limit_percent.map(|percent| match percent {
         0 => Commitment::Unlimited,
         percent => Commitment::Percent(percent),
     });
-    let request =
-        control::PoolSet { pool, warn_percent, critical_percent, commitment, trash_seconds, trash_lock_seconds };
+    let request = control::PoolSet {
+        pool,
+        warn_percent,
+        critical_percent,
+        commitment,
+        trash_seconds,
+        trash_lock_seconds,
+        latency_alert_us,
+    };
     answer::change(&array, request, convert::pool).await
 }
 

@@ -4,13 +4,15 @@ use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use crate::metrics::{Format, of_array, of_volumes};
+use crate::notices::Desk;
 use api::{Health, MetricsQuery, Status};
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use reactor::ArrayHandle;
 use serde_json::json;
+use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -49,10 +51,15 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
     tag = "system",
     responses((status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))))
 )]
-pub(super) async fn metrics(State(array): State<ArrayHandle>, headers: HeaderMap) -> Result<Response, Fault> {
+pub(super) async fn metrics(
+    State(array): State<ArrayHandle>,
+    Extension(desk): Extension<Arc<Desk>>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
     let format = format(&headers);
     let view = array.read(control::MetricsShow).await?;
-    Ok(text(format, of_array(view, array.measurements(), format)))
+    let failures = desk.see(notification::Notices::failures);
+    Ok(text(format, of_array(view, array.measurements(), failures, format)))
 }
 
 /// Returns counters of each volume and share for Prometheus, in the formats of `/metrics`. Gauges that

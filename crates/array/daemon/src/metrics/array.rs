@@ -14,7 +14,14 @@ use std::sync::Arc;
 
 /// Counters of the whole array.
 #[derive(Debug)]
-pub(super) struct Array(pub MetricsView, pub Arc<Measurements>);
+pub(super) struct Array {
+    /// State of the array.
+    pub view: MetricsView,
+    /// What the reactor measures of itself.
+    pub measurements: Arc<Measurements>,
+    /// Tries of channels that failed, by name.
+    pub notification_failures: Vec<(String, u64)>,
+}
 
 impl Collector for Array {
     fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
@@ -24,9 +31,10 @@ impl Collector for Array {
         self.offload(&mut encoder)?;
         self.sessions(&mut encoder)?;
         log(&mut encoder)?;
-        reactor(&mut encoder, &self.1)?;
-        data_cache(&mut encoder, self.1.data_cache.last())?;
-        nfs::encode(&mut encoder, self.1.nfs.last())?;
+        reactor(&mut encoder, &self.measurements)?;
+        data_cache(&mut encoder, self.measurements.data_cache.last())?;
+        nfs::encode(&mut encoder, self.measurements.nfs.last())?;
+        self.notification(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }
@@ -35,14 +43,14 @@ impl Array {
     fn info(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let rows = vec![(vec![("version", VERSION)], 1)];
         gauge(encoder, "build_info", "Version of the program, always 1", rows)?;
-        let started = u64::try_from(self.0.started.as_second()).unwrap_or(0);
+        let started = u64::try_from(self.view.started.as_second()).unwrap_or(0);
         gauge(encoder, "start_time_seconds", "Time at which the array started", row(started))?;
-        let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], 1));
+        let rows = self.view.hosts.iter().map(|host| (vec![("host", host.name.as_str())], 1));
         gauge(encoder, "host_info", "A known host, always 1", rows.collect())
     }
 
     fn pool(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let pool = &self.0.pool;
+        let pool = &self.view.pool;
         let row = |value| vec![(vec![("pool", pool.name.as_str())], value)];
         gauge(encoder, "pool_size_bytes", "Size of the pool", row(pool.space.size_bytes))?;
         gauge(encoder, "pool_used_bytes", "Space that cannot take new data", row(pool.space.used_bytes))?;
@@ -77,16 +85,16 @@ impl Array {
     }
 
     fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let totals = [("iscsi", &self.0.totals.volumes), ("nfs", &self.0.totals.shares)];
+        let totals = [("iscsi", &self.view.totals.volumes), ("nfs", &self.view.totals.shares)];
         let rows = totals.map(|(protocol, of)| {
             (["read", "write"].map(|op| vec![("op", op), ("protocol", protocol)]), &of.io, &of.latency)
         });
         io::families(encoder, "io", &rows)?;
-        gauge(encoder, "commands_in_flight", "SCSI commands in flight", row(self.0.totals.volumes.in_flight))
+        gauge(encoder, "commands_in_flight", "SCSI commands in flight", row(self.view.totals.volumes.in_flight))
     }
 
     fn offload(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let totals = &self.0.totals;
+        let totals = &self.view.totals;
         let rows: Vec<offload::Row<'_>> = totals
             .offload
             .iter()
@@ -104,14 +112,14 @@ impl Array {
     }
 
     fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let rows = self.0.hosts.iter().flat_map(|host| {
+        let rows = self.view.hosts.iter().flat_map(|host| {
             let sessions = host.sessions.iter();
             sessions.map(|(portal, count)| (vec![("host", host.name.as_str()), ("portal", portal.as_str())], *count))
         });
         gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())?;
-        let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], host.sessions.len() as u64));
+        let rows = self.view.hosts.iter().map(|host| (vec![("host", host.name.as_str())], host.sessions.len() as u64));
         gauge(encoder, "host_paths", "Portals to which a host has sessions", rows.collect())?;
-        let connections = &self.0.connections;
+        let connections = &self.view.connections;
         let by_stage = |session, login| vec![(vec![("stage", "session")], session), (vec![("stage", "login")], login)];
         let rows = by_stage(connections.with_session, connections.without_session);
         gauge(encoder, "connections", "Connections of initiators with a session, and those that log in", rows)?;
@@ -133,12 +141,18 @@ impl Array {
         counter(encoder, "connections_closed", "Connections that the array ended, by reason", rows)
     }
 
+    fn notification(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = self.notification_failures.iter();
+        let rows = rows.map(|(channel, failures)| (vec![("channel", channel.as_str())], *failures));
+        counter(encoder, "notification_failures", "Messages and tests of a channel that failed", rows.collect())
+    }
+
     fn attention(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let rows = self.0.jobs.iter().map(|(kind, running)| (vec![("kind", kind.name())], *running));
+        let rows = self.view.jobs.iter().map(|(kind, running)| (vec![("kind", kind.name())], *running));
         gauge(encoder, "jobs_running", "Jobs that run", rows.collect())?;
         let both = |(code, severity)| [false, true].map(|acknowledged| ((code, severity, acknowledged), 0));
         let mut active: BTreeMap<(&str, &str, bool), u64> = ALERTS.into_iter().flat_map(both).collect();
-        for alert in &self.0.alerts {
+        for alert in &self.view.alerts {
             let is_acknowledged = alert.note.as_ref().is_some_and(|note| note.acknowledged.is_some());
             *active.entry((alert.code, alert.severity.name(), is_acknowledged)).or_default() += 1;
         }
@@ -188,12 +202,16 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 29] = [
+const ALERTS: [(&str, &str); 33] = [
+    ("audit-not-forwarded", "warning"),
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
+    ("certificate-ends", "critical"),
+    ("certificate-ends", "warning"),
     ("check-findings", "critical"),
     ("clock-ahead", "warning"),
+    ("commands-slow", "warning"),
     ("history-limit", "warning"),
     ("history-not-written", "warning"),
     ("https-not-served", "warning"),

@@ -13,7 +13,7 @@ use axum::http::Request;
 use control::{AlertList, EventFilter, EventList, ManagementCondition, ManagementReport};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use notification::{Alert, Dispatch};
+use notification::{Alert, Dispatch, Notices};
 use reactor::ArrayHandle;
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ async fn an_acknowledgement_is_shown_everywhere_and_survives_a_restart() {
     let status = first.ask(&root, "GET", "/api/v1/system", None).await.body;
     assert_eq!(status["alerts"][0]["acknowledged"]["by"], format!("uid:{}", 0));
     let request = Request::builder().uri("/metrics").body(Body::empty()).unwrap();
-    let page = metrics_router(array.clone()).oneshot(request).await.unwrap().into_body();
+    let page = metrics_router(array.clone(), Arc::clone(&first.desk)).oneshot(request).await.unwrap().into_body();
     let page = String::from_utf8(page.collect().await.unwrap().to_bytes().to_vec()).unwrap();
     let row = r#"windlass_alert_active{alert="sign-in-failed",severity="warning",acknowledged="true"} 1"#;
     assert!(page.contains(row), "{page}");
@@ -274,8 +274,9 @@ async fn a_failing_channel_is_an_event_and_an_alert_until_it_works() {
     plane.desk.show(&array).await;
     let now = Timestamp::now();
     let due = look(&plane.desk, &[alert()], now).await;
-    for _ in 0..3 {
-        end(&plane.desk, &due[0], Err("the peer said \r\nno"), now).await;
+    for seconds in 0..3 {
+        let at = now + SignedDuration::from_secs(seconds);
+        end(&plane.desk, &due[0], Err("the peer said \r\nno"), at).await;
     }
     plane.desk.show(&array).await;
     let failing = async || {
@@ -287,6 +288,7 @@ async fn a_failing_channel_is_an_event_and_an_alert_until_it_works() {
     let filter = EventFilter { code, ..EventFilter::default() };
     let events = array.read(EventList { since: None, filter, limit: 10 }).await.unwrap();
     assert_eq!(events.len(), 1);
+    assert_eq!(plane.desk.see(Notices::failures), [("siem".to_owned(), 3)]);
     let told = plane.desk.see(|notices| notices.conditions().next().unwrap().told.values().next().unwrap().outcome);
     assert_eq!(told, NoticeState::Failed);
     let test = plane.ask(&Author::root(), "POST", &format!("{CHANNELS}/siem/test"), None).await;

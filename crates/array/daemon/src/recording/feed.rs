@@ -1,9 +1,10 @@
 //! What is recorded: samples, once a second, and counters.
 
 use super::{Message, Recording};
+use crate::report::report;
 use control::{
     EntitySample, ForecastView, ManagementCondition, ManagementReport, OffloadCountersRead, PoolList, SampleObserve,
-    UnitEntities,
+    SlowCommands, SlowCommandsShow, UnitEntities,
 };
 use history::{Class, Kind, Observation, Observed, Value};
 use jiff::{SignedDuration, Timestamp};
@@ -17,6 +18,8 @@ const COUNTERS_EVERY: u64 = 10;
 /// Samples between two forecasts, and before the first one.
 const FORECAST_EVERY: u64 = 3600;
 const FORECAST_FIRST: u64 = 60;
+/// Samples between two looks at how slow commands are.
+const SLOW_EVERY: u64 = 10;
 /// A pool that is full within this time is an alert.
 const FULL_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Samples between two reads of the units that exist.
@@ -32,7 +35,8 @@ pub(crate) async fn feed(
     mut reports: mpsc::Receiver<ManagementReport>,
     mut stop: oneshot::Receiver<()>,
 ) {
-    let mut feeder = Feeder { recording, array, number: 0, counted: BTreeMap::new(), is_full_soon: false };
+    let mut feeder =
+        Feeder { recording, array, number: 0, counted: BTreeMap::new(), is_full_soon: false, is_slow: false };
     let mut samples = feeder.array.samples();
     loop {
         tokio::select! {
@@ -42,6 +46,9 @@ pub(crate) async fn feed(
                 }
                 if feeder.number % FORECAST_EVERY == FORECAST_FIRST {
                     feeder.foresee().await;
+                }
+                if feeder.number.is_multiple_of(SLOW_EVERY) {
+                    feeder.look_for_slow_commands().await;
                 }
             }
             Some(report) = reports.recv() => {
@@ -69,6 +76,8 @@ struct Feeder {
     counted: BTreeMap<String, u64>,
     /// True while the alert holds that a pool is full soon.
     is_full_soon: bool,
+    /// True while the alert holds that commands are slow.
+    is_slow: bool,
 }
 
 impl Feeder {
@@ -123,6 +132,18 @@ impl Feeder {
         }
     }
 
+    /// Reports commands that are slow, and that they are not any more.
+    async fn look_for_slow_commands(&mut self) {
+        let Ok(mirror) = self.array.mirror().await else { return };
+        let Ok(found) = mirror.read(&SlowCommandsShow) else { return };
+        let slow = found.filter(|found| found.holds(self.is_slow));
+        let event = slow.filter(|_| !self.is_slow).map(|found| slow_in_words(&found));
+        if event.is_some() || (slow.is_none() && self.is_slow) {
+            self.is_slow = slow.is_some();
+            report(&self.array, ManagementCondition::CommandsSlow, event.clone(), event).await;
+        }
+    }
+
     /// Differences to what is recorded.
     fn increments(&self, counters: &[(String, u64)]) -> Vec<(String, u64)> {
         let before = |name: &String| self.counted.get(name).copied().unwrap_or(0);
@@ -138,6 +159,13 @@ fn full_soon(pool: &str, forecast: &ForecastView, now: Timestamp) -> Option<Stri
     let (about, earliest) = (days(full_at), forecast.full_earliest.map_or(0, days));
     let latest = forecast.full_latest.map_or_else(|| "later".to_owned(), |at| days(at).to_string());
     Some(format!("pool {pool} is full in about {about} days ({earliest} to {latest}) if it goes on growing as it did"))
+}
+
+/// Words about commands that are slow.
+fn slow_in_words(found: &SlowCommands) -> String {
+    let time = |us: u32| api::duration::measured(Duration::from_micros(us.into()));
+    let (limit, present) = (time(found.limit_us), time(found.p99_us));
+    format!("99 % of the reads and writes take up to {present}, and for five minutes more than {limit}")
 }
 
 fn observed(sample: EntitySample) -> Observed {

@@ -17,6 +17,7 @@ pub use deliver::Dispatch;
 use crate::channel::ChannelRecord;
 use crate::condition::{Condition, Telling};
 use crate::notice::Delivery;
+use api::NoticeState;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -61,6 +62,8 @@ pub struct Notices {
     in_flight: BTreeSet<Uuid>,
     /// Conditions that are absent from the list of alerts, each with the time since which it is.
     absent: BTreeMap<Uuid, Timestamp>,
+    /// Tries of channels that failed since the start.
+    failures: BTreeMap<Uuid, u64>,
     /// Messages of the last minute, by channel.
     recent: BTreeMap<Uuid, VecDeque<Planned>>,
 }
@@ -69,10 +72,14 @@ impl Notices {
     /// Carries out a change, or one step of loading.
     pub fn apply(&mut self, change: Change) {
         match change {
-            Change::PutChannel(channel) => drop(self.channels.insert(channel.id, *channel)),
+            Change::PutChannel(channel) => {
+                self.count_failure(&channel);
+                self.channels.insert(channel.id, *channel);
+            }
             Change::RemoveChannel(id) => {
                 self.channels.remove(&id);
                 self.recent.remove(&id);
+                self.failures.remove(&id);
             }
             Change::PutCondition(condition) => drop(self.conditions.insert(condition.id, *condition)),
             Change::RemoveCondition(id) => {
@@ -85,6 +92,22 @@ impl Notices {
                 self.in_flight.remove(&id);
             }
         }
+    }
+
+    /// Counts the result of a try, which the record of a channel has, if it is new and a failure.
+    fn count_failure(&mut self, channel: &ChannelRecord) {
+        let Some(before) = self.channels.get(&channel.id) else { return };
+        let is_failure = channel.last.as_ref().is_some_and(|last| last.outcome == NoticeState::Failed);
+        if is_failure && before.last != channel.last {
+            let count = self.failures.entry(channel.id).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Tries of each channel that failed since the start, by name: messages and tests.
+    pub fn failures(&self) -> Vec<(String, u64)> {
+        let count = |of: &ChannelRecord| (of.name.clone(), self.failures.get(&of.id).copied().unwrap_or(0));
+        self.channels.values().map(count).collect()
     }
 
     fn put(&mut self, delivery: Delivery) {

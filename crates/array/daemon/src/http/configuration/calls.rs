@@ -144,8 +144,14 @@ impl Maker<'_> {
     }
 
     fn pool(&mut self, pool: &str) {
-        let fields =
-            ["warn_percent", "critical_percent", "commitment_limit_percent", "trash_seconds", "trash_lock_seconds"];
+        let fields = [
+            "warn_percent",
+            "critical_percent",
+            "commitment_limit_percent",
+            "trash_seconds",
+            "trash_lock_seconds",
+            "latency_alert_us",
+        ];
         let body = self.changed(&fields, |_| json!(0));
         self.patch_with(Phase::Pool, "pool_set", format!("pools/{}", segment(pool)), body);
     }

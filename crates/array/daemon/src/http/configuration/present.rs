@@ -151,6 +151,7 @@ fn pool(pool: api::Pool) -> Pool {
         critical_percent: pool.critical_percent,
         commitment_limit_percent: pool.commitment_limit_percent,
         trash_seconds: pool.trash_seconds,
+        latency_alert_us: pool.latency_alert_us,
         trash_lock_seconds: (pool.trash_lock_seconds > 0).then_some(pool.trash_lock_seconds),
     }
 }

@@ -10,7 +10,9 @@ mod state;
 
 use super::desk::{Desk, sender};
 use crate::audit::{Audit, Place};
+use crate::report::report;
 use api::{ChannelSettings, SyslogSettings};
+use control::ManagementCondition;
 use reactor::ArrayHandle;
 use reactor::state_files::write_private;
 use receiver::Delivery;
@@ -19,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// Name of the file of the state, in the state directory.
@@ -35,6 +38,8 @@ pub(crate) struct Forward {
     state: State,
     /// Number of lines that had been written when all receivers had all.
     done: Option<u64>,
+    /// Text of the present alert.
+    alert: Option<String>,
 }
 
 /// Channels as forwarding sees them.
@@ -48,7 +53,7 @@ struct Channels {
 impl Forward {
     pub(crate) fn new(desk: Arc<Desk>, audit: Audit, array: ArrayHandle, state_dir: &Path) -> Self {
         let path = state_dir.join(FILE_NAME);
-        Self { desk, audit, array, path, state: State::default(), done: None }
+        Self { desk, audit, array, path, state: State::default(), done: None, alert: None }
     }
 
     /// Forwards until it is aborted.
@@ -67,6 +72,19 @@ impl Forward {
         loop {
             ticks.tick().await;
             self.turn().await;
+            self.report(Instant::now()).await;
+        }
+    }
+
+    /// Reports receivers that have failed for long, and that none does any more.
+    async fn report(&mut self, now: Instant) {
+        let failures = self.state.receivers.iter().filter_map(|receiver| receiver.failure(now));
+        let failures: Vec<&str> = failures.collect();
+        let alert = (!failures.is_empty()).then(|| format!("the audit is not forwarded: {}", failures.join("; ")));
+        if alert != self.alert {
+            let event = alert.clone().filter(|_| self.alert.is_none());
+            report(&self.array, ManagementCondition::AuditNotForwarded, event, alert.clone()).await;
+            self.alert = alert;
         }
     }
 
@@ -94,7 +112,11 @@ impl Forward {
         if !self.state.agrees(&channels) {
             match self.audit.last().await {
                 Ok(last) => self.state.follow(channels, last),
-                Err(error) => return unreadable(&error),
+                Err(error) => {
+                    let error = format!("{error:#}");
+                    tracing::warn!(error, "the audit cannot be read, and is not forwarded");
+                    return;
+                }
             }
             is_changed = true;
         }
@@ -117,11 +139,6 @@ impl Forward {
         let (path, text) = (self.path.clone(), self.state.text()?);
         tokio::task::spawn_blocking(move || write_private(&path, &text)).await?
     }
-}
-
-/// Reports that the audit cannot be read.
-fn unreadable(error: &anyhow::Error) {
-    tracing::warn!(error = format!("{error:#}"), "the audit cannot be read, and is not forwarded");
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A receiver of the audit, and what it has got.
 
-use super::{Place, unreadable};
+use super::Place;
 use crate::audit::Audit;
 use api::SyslogSettings;
 use jiff::Timestamp;
@@ -15,6 +15,8 @@ const BATCH: usize = 256;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// Longest wait after failures.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Time without success after which a receiver that has failed is an alert.
+pub(super) const ALERT_AFTER: Duration = Duration::from_secs(60);
 /// Time for which the last lines are offered to a receiver that its channel has left.
 const FAREWELL: Duration = Duration::from_secs(3600);
 
@@ -35,6 +37,8 @@ struct Failing {
     since: Instant,
     wait: Duration,
     until: Instant,
+    /// Why the last try failed.
+    reason: String,
 }
 
 /// Result of a look for lines.
@@ -67,10 +71,10 @@ impl Receiver {
         is_lost || self.place.seq >= until
     }
 
-    /// Whether its lines could not be sent.
-    #[cfg(test)]
-    pub(super) fn is_failing(&self) -> bool {
-        self.failing.is_some()
+    /// Why its lines have not been sent for long. A receiver that its channel has left is no concern.
+    pub(super) fn failure(&self, now: Instant) -> Option<&str> {
+        let failing = self.failing.as_ref().filter(|_| self.until.is_none())?;
+        (now.saturating_duration_since(failing.since) >= ALERT_AFTER).then_some(&failing.reason)
     }
 
     /// Sends a batch of what it lacks.
@@ -80,10 +84,7 @@ impl Receiver {
         }
         let (mut lines, place) = match audit.after(self.place.clone(), BATCH).await {
             Ok(found) => found,
-            Err(error) => {
-                unreadable(&error);
-                return Delivery::Failed;
-            }
+            Err(error) => return self.failed(format!("the audit cannot be read: {error:#}")),
         };
         lines.retain(|line| self.until.is_none_or(|until| line.seq <= until));
         let Some(first) = lines.first() else {
@@ -105,23 +106,21 @@ impl Receiver {
                 self.place = place;
                 Delivery::Sent
             }
-            Err(reason) => {
-                self.failed(&reason);
-                Delivery::Failed
-            }
+            Err(reason) => self.failed(reason),
         }
     }
 
-    fn failed(&mut self, reason: &str) {
+    fn failed(&mut self, reason: String) -> Delivery {
         let now = Instant::now();
-        if self.failing.is_none() {
-            let server = &self.settings.server;
-            tracing::warn!(server, reason, "the audit cannot be forwarded; it is tried again");
-        }
         let (since, wait) = match &self.failing {
             Some(failing) => (failing.since, (failing.wait * 2).min(LONGEST_WAIT)),
-            None => (now, FIRST_WAIT),
+            None => {
+                let server = &self.settings.server;
+                tracing::warn!(server, reason, "the audit cannot be forwarded; it is tried again");
+                (now, FIRST_WAIT)
+            }
         };
-        self.failing = Some(Failing { since, wait, until: now + wait });
+        self.failing = Some(Failing { since, wait, until: now + wait, reason });
+        Delivery::Failed
     }
 }

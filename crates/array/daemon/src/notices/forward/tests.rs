@@ -49,7 +49,17 @@ async fn lines_are_forwarded_over_outages_and_restarts() {
     change("two").await;
     first.done = None;
     first.turn().await;
-    assert!(first.state.receivers[0].is_failing());
+    let told = async || {
+        let alerts = array.read(control::AlertList).await.unwrap();
+        alerts.into_iter().find(|alert| alert.code == "audit-not-forwarded").map(|alert| alert.message)
+    };
+    first.report(Instant::now()).await;
+    assert_eq!(told().await, None, "once is none");
+    first.report(Instant::now() + receiver::ALERT_AFTER).await;
+    let words = told().await.unwrap();
+    assert!(words.starts_with("the audit is not forwarded: cannot send to 127.0.0.1"), "{words}");
+    first.report(Instant::now()).await;
+    assert_eq!(told().await, None, "it works again");
     drop(first);
     change("three").await;
     let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
