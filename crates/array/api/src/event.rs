@@ -35,7 +35,8 @@ pub enum Severity {
     Critical,
 }
 
-/// A condition that needs attention. The array removes the alert when the condition ends.
+/// A condition that needs attention, or has needed it: an alert has ended when the condition has not held for 15
+/// seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Alert {
     /// Identity: of the condition and its subject, always the same for both.
@@ -59,6 +60,32 @@ pub struct Alert {
     /// Channels that were told of it, or are to be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
+    /// End of the condition; absent: it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended: Option<Timestamp>,
+}
+
+/// State of an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlertState {
+    /// It holds, and nobody has acknowledged it.
+    Active,
+    /// It holds, and somebody has acknowledged it.
+    Acknowledged,
+    /// It has ended. The array keeps the last 1 000 of 30 days.
+    Ended,
+}
+
+/// Filter of the list of alerts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct AlertFilter {
+    /// Only alerts in this state; absent: those that hold, acknowledged or not.
+    #[param(inline)]
+    pub state: Option<AlertState>,
 }
 
 /// Acknowledgement of an alert: somebody knows of it, and it is not sent again.

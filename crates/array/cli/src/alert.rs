@@ -7,14 +7,21 @@ use crate::event::severity;
 use crate::output::{Column, Format, Output, Resource, column, minor, wide};
 use api::{Alert, AlertAcknowledge, NoticeState};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Verbs of `windlass alert`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// List active alerts, most severe first
-    #[command(after_help = "Example:\n  windlass alert list")]
-    List,
+    #[command(
+        after_help = "Examples:\n  windlass alert list\n  windlass alert list --ended\n\nThe array keeps alerts for 30 days after their end, and at most 1000."
+    )]
+    List {
+        /// List those that have ended, the last one first
+        #[arg(long)]
+        ended: bool,
+    },
     /// Acknowledge an alert: no channel is told of it again, but of its end
     #[command(
         after_help = "Examples:\n  windlass alert ack pool-threshold --note 'new disk ordered'\n  windlass alert ack sign-in-failed --for 2h\n\nThe acknowledgement also ends when the alert becomes more severe."
@@ -60,6 +67,32 @@ impl Resource for Alert {
     }
 }
 
+/// Alert that has ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Ended(Alert);
+
+impl Resource for Ended {
+    const WHEN_EMPTY: &'static str = "no alert has ended in the last 30 days";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("severity", |Self(alert)| severity(alert.severity).into()),
+        column("alert", |Self(alert)| alert.code.as_str().into()),
+        column("subject", |Self(alert)| alert.subject.as_str().into()),
+        column("since", |Self(alert)| format!("{:.0}", alert.since).into()),
+        column("ended", |Self(alert)| alert.ended.map(|ended| format!("{ended:.0}")).into()),
+        column("message", |Self(alert)| alert.message.as_str().into()),
+        wide("acknowledged", |Self(alert)| alert.acknowledged.as_ref().map(|of| of.by.clone()).into()),
+        wide("note", |Self(alert)| alert.acknowledged.as_ref().map(|of| of.note.clone()).into()),
+        wide("told", |Self(alert)| told(alert).into()),
+        wide("help", |Self(alert)| alert_help(alert).into()),
+        wide("id", |Self(alert)| alert.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.0.code.clone()
+    }
+}
+
 /// Channels with the states of their messages: `ops:sent siem:failed`.
 fn told(alert: &Alert) -> Option<String> {
     let told: Vec<String> = alert.told.iter().map(|of| format!("{}:{}", of.channel, state(of.outcome))).collect();
@@ -78,7 +111,8 @@ pub(crate) const fn state(state: NoticeState) -> &'static str {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => {
+        Verb::List { ended: true } => output.list(&client.long_list::<Ended>("/api/v1/alerts?state=ended").await?),
+        Verb::List { ended: false } => {
             let alerts = client.long_list::<Alert>("/api/v1/alerts").await?;
             output.list(&alerts)?;
             if output.format() == Format::Table {

@@ -10,3 +10,12 @@ pub(crate) const fn severity(of: control::Severity) -> Severity {
         control::Severity::Critical => Severity::Critical,
     }
 }
+
+/// Severity of the interface as the array has it.
+pub(crate) const fn known_severity(of: Severity) -> control::Severity {
+    match of {
+        Severity::Info => control::Severity::Info,
+        Severity::Warning => control::Severity::Warning,
+        Severity::Critical => control::Severity::Critical,
+    }
+}

@@ -12,6 +12,7 @@
 mod channel;
 mod condition;
 mod delivery;
+mod ended;
 mod error;
 mod notice;
 mod notices;
@@ -21,6 +22,7 @@ mod render;
 pub use channel::{ChannelRecord, NewChannel};
 pub use condition::{Acknowledged, Alert, Condition, Telling, alert_id};
 pub use delivery::{TIME_LIMIT, send, send_audit};
+pub use ended::{EndedAlert, EndedKey, ToldBefore};
 pub use error::{ChannelError, Class};
 pub use notice::{AuditLine, Delivery, Kind, Message, Notice};
 pub use notices::{Change, Dispatch, NOTIFICATION_FAILING, Notices};

@@ -10,6 +10,7 @@ use crate::catalog::DynCatalog;
 use crate::environment::Environment;
 use crate::error::ControlError;
 use crate::record::{Document, load};
+mod ended;
 mod logins;
 pub(crate) mod note;
 mod notes;
@@ -17,6 +18,7 @@ mod requests;
 pub(crate) mod view;
 mod watch;
 
+pub use ended::{AlertsMarked, EndedAlertList, EndedAlertView};
 pub use note::{AlertAcknowledged, AlertNote, AlertNoteTable, AlertTold, ToldState};
 pub use notes::AlertNotesSet;
 pub use requests::{AlertList, EventList};

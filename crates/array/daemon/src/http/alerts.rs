@@ -1,16 +1,16 @@
 //! `/api/v1/alerts`, and their acknowledgements.
 
-use crate::http::answer::listing;
+use crate::http::answer::{page, wanted};
 use crate::http::convert;
-use crate::http::extract::{Body, Path};
+use crate::http::extract::{Body, ListQuery, Path};
 use crate::http::problem::Fault;
-use crate::notices::{Desk, alerts};
+use crate::notices::{Desk, alerts, ended};
 use crate::people::Caller;
-use api::{Alert, AlertAcknowledge};
+use api::{Alert, AlertAcknowledge, AlertFilter, AlertState, List};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::{Extension, Json};
-use control::AlertList;
+use control::{AlertList, AlertsMarked, EndedAlertList};
 use jiff::Timestamp;
 use notification::{Acknowledged, ChannelError, Notices, alert_id};
 use reactor::ArrayHandle;
@@ -23,10 +23,39 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(acknowledge, unacknowledge))
 }
 
-listing! {
-    /// Lists the conditions that need attention now, most severe first. Sort keys: `severity`, `code`, `subject`,
-    /// `since`.
-    "alert_list" list, "/api/v1/alerts", "events", NoFilter => |_| Ok(AlertList), Alert, convert::alert
+/// Lists the conditions that need attention now, most severe first; or, with the state `ended`, those of the last 30 days
+/// that have ended, the last end first, which also sort by `ended`. Sort keys: `severity`, `code`, `subject`, `since`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/alerts",
+    operation_id = "alert_list",
+    tag = "events",
+    params(api::ListQuery, AlertFilter),
+    responses((status = 200, body = List<Alert>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Extension(desk): Extension<Arc<Desk>>,
+    query: ListQuery<AlertFilter>,
+    uri: Uri,
+) -> Result<Json<List<Alert>>, Fault> {
+    match query.filter.state {
+        None => page(&array, wanted(AlertList, query.page)?, &uri, convert::alert).await,
+        Some(AlertState::Active) => {
+            page(&array, wanted(AlertsMarked { acknowledged: false }, query.page)?, &uri, convert::alert).await
+        }
+        Some(AlertState::Acknowledged) => {
+            page(&array, wanted(AlertsMarked { acknowledged: true }, query.page)?, &uri, convert::alert).await
+        }
+        Some(AlertState::Ended) => {
+            // What cannot be read is not empty.
+            if let Some(trouble) = desk.trouble().await {
+                return Err(trouble.into());
+            }
+            let list = EndedAlertList { alerts: desk.see(ended) };
+            page(&array, wanted(list, query.page)?, &uri, convert::ended_alert).await
+        }
+    }
 }
 
 /// Acknowledges an alert: channels receive no further message about it, except that it ended. The acknowledgement

@@ -17,7 +17,7 @@ use api::{
     ForecastSlope, Freeable, FreeableKind, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState,
     KeptBySnapshot, LoginOutcome, NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal,
     PrimitiveStatus, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
-    SanitizeReport, ScrubReport, Session, SessionParameters, Severity, Squash, StateOrigin, Status, Told, Warning,
+    SanitizeReport, ScrubReport, Session, SessionParameters, Squash, StateOrigin, Status, Told, Warning,
 };
 pub(super) use connect::{connect_state, login, plan};
 use control::{
@@ -107,7 +107,6 @@ same! {
     pub(super) enum volume_has: api::VolumeHas => control::VolumeHas { Alert, NoHost, OpenAccess, Snapshots }
     pub(super) enum share_has: api::ShareHas => control::ShareHas { Alert, NoHost, OpenAccess, Snapshots }
     pub(super) enum host_has: api::HostHas => control::HostHas { Session, NoSession, NoVolume, NoChap }
-    pub(super) enum wanted_severity: Severity => control::Severity { Info, Warning, Critical }
     enum freeable_kind: control::FreeableKind => FreeableKind { Trash, Snapshot, Volume, Share }
     enum notice_state: control::ToldState => NoticeState { Queued, Sent, Failed, Quiet }
     enum state_origin: control::StateOrigin => StateOrigin { None, Explicit, Implicit }
@@ -189,6 +188,24 @@ pub(super) fn alert(view: AlertView) -> Alert {
         help: view.help.to_owned(),
         acknowledged: note.acknowledged.map(acknowledgement),
         told: note.told.into_iter().map(told).collect(),
+        ended: None,
+    }
+}
+
+pub(super) fn ended_alert(view: Arc<control::EndedAlertView>) -> Alert {
+    let control::EndedAlertView { code, severity: of, subject, since, ended, message, help, note } =
+        Arc::unwrap_or_clone(view);
+    Alert {
+        id: alert_id(&code, &subject),
+        code,
+        severity: severity(of),
+        subject,
+        since,
+        message,
+        help,
+        acknowledged: note.acknowledged.map(acknowledgement),
+        told: note.told.into_iter().map(told).collect(),
+        ended: Some(ended),
     }
 }
 

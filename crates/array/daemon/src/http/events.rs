@@ -37,7 +37,7 @@ pub(super) async fn list(
     uri: Uri,
 ) -> Result<Json<List<Event>>, Fault> {
     let EventFilter { since, severity, code, subject, from, until } = filter;
-    let severity = severity.map(convert::wanted_severity);
+    let severity = severity.map(crate::severity::known_severity);
     let filter = control::EventFilter { severity, code, subject, from, until };
     page.limit.get_or_insert(DEFAULT_LIMIT);
     let mut page = answer::wanted(control::EventList { since, filter, limit: usize::MAX }, page)?;

@@ -15,4 +15,4 @@ mod tests;
 pub(crate) use desk::Desk;
 pub(crate) use forward::Forward;
 pub(crate) use run::run;
-pub(crate) use shown::alerts;
+pub(crate) use shown::{alerts, ended};

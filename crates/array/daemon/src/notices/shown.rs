@@ -1,11 +1,12 @@
 //! What the array shows of notification: marks at alerts, and the alert that a channel fails.
 
 use crate::report::report;
-use crate::severity::severity;
+use crate::severity::{known_severity, severity};
 use control::{
-    AlertAcknowledged, AlertNote, AlertNoteTable, AlertNotesSet, AlertTold, AlertView, ManagementCondition, ToldState,
+    AlertAcknowledged, AlertNote, AlertNoteTable, AlertNotesSet, AlertTold, AlertView, EndedAlertView,
+    ManagementCondition, ToldState,
 };
-use notification::{Alert, Condition, Notices};
+use notification::{Alert, Condition, EndedAlert, Notices, ToldBefore};
 use reactor::ArrayHandle;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -70,21 +71,49 @@ pub(super) fn failing(notices: &Notices) -> Vec<(Uuid, String)> {
     notices.failing().into_iter().map(line).collect()
 }
 
+fn acknowledged(of: &notification::Acknowledged) -> AlertAcknowledged {
+    let notification::Acknowledged { by, time, note, until } = of.clone();
+    AlertAcknowledged { by, time, note, until }
+}
+
+const fn told_state(outcome: api::NoticeState) -> ToldState {
+    match outcome {
+        api::NoticeState::Queued => ToldState::Queued,
+        api::NoticeState::Sent => ToldState::Sent,
+        api::NoticeState::Failed => ToldState::Failed,
+        api::NoticeState::Quiet => ToldState::Quiet,
+    }
+}
+
+/// Alerts that have ended.
+pub(crate) fn ended(notices: &Notices) -> Vec<Arc<EndedAlertView>> {
+    let told = |of: &ToldBefore| {
+        let (channel, time, detail) = (of.channel.clone(), of.time, of.detail.clone());
+        AlertTold { channel, time, state: told_state(of.outcome), detail }
+    };
+    let view = |of: &EndedAlert| EndedAlertView {
+        code: of.code.clone(),
+        severity: known_severity(of.severity),
+        subject: of.subject.clone(),
+        since: of.since,
+        ended: of.ended,
+        message: of.message.clone(),
+        help: of.help.clone(),
+        note: AlertNote {
+            acknowledged: of.acknowledged.as_ref().map(acknowledged),
+            told: of.told.iter().map(told).collect(),
+        },
+    };
+    notices.ended_alerts().map(|of| Arc::new(view(of))).collect()
+}
+
 /// Marks of all alerts that have some.
 pub(super) fn notes(notices: &Notices) -> AlertNoteTable {
     let note = |condition: &Condition| {
-        let acknowledged = condition.acknowledged.clone().map(|of| {
-            let notification::Acknowledged { by, time, note, until } = of;
-            AlertAcknowledged { by, time, note, until }
-        });
+        let acknowledged = condition.acknowledged.as_ref().map(acknowledged);
         let told = condition.told.iter().filter_map(|(channel, telling)| {
             let channel = notices.channel_of(*channel)?.name.clone();
-            let state = match telling.outcome {
-                api::NoticeState::Queued => ToldState::Queued,
-                api::NoticeState::Sent => ToldState::Sent,
-                api::NoticeState::Failed => ToldState::Failed,
-                api::NoticeState::Quiet => ToldState::Quiet,
-            };
+            let state = told_state(telling.outcome);
             Some(AlertTold { channel, time: telling.time, state, detail: telling.detail.clone() })
         });
         let mut told: Vec<AlertTold> = told.collect();

@@ -1,7 +1,7 @@
 //! The store of channels, conditions and messages.
 
 use crate::management_store::{ManagementStore, Record, Records, parse};
-use notification::Change;
+use notification::{Change, EndedKey};
 use redb::TableDefinition;
 
 /// Records by kind and id.
@@ -33,6 +33,8 @@ fn stored(change: &Change) -> anyhow::Result<Record> {
             (format!("condition/{}", condition.id), Some(serde_json::to_string(condition)?))
         }
         Change::RemoveCondition(id) => (format!("condition/{id}"), None),
+        Change::PutEnded(ended) => (key_of_end(ended.key()), Some(serde_json::to_string(ended)?)),
+        Change::RemoveEnded(key) => (key_of_end(*key), None),
         Change::PutDelivery(delivery) => {
             (format!("delivery/{}", delivery.id()), Some(serde_json::to_string(delivery)?))
         }
@@ -40,11 +42,17 @@ fn stored(change: &Change) -> anyhow::Result<Record> {
     })
 }
 
+/// Key of an alert that has ended. Several ends of one alert differ in their times.
+fn key_of_end((ended, alert): EndedKey) -> String {
+    format!("ended/{:030}/{alert}", ended.as_nanosecond())
+}
+
 /// Record of a key.
 fn record(key: &str, value: &str) -> anyhow::Result<Change> {
     match key.split('/').next() {
         Some("channel") => Ok(Change::PutChannel(parse(key, value)?)),
         Some("condition") => Ok(Change::PutCondition(parse(key, value)?)),
+        Some("ended") => Ok(Change::PutEnded(parse(key, value)?)),
         Some("delivery") => Ok(Change::PutDelivery(parse(key, value)?)),
         _ => anyhow::bail!("the record {key} is of an unknown kind"),
     }

@@ -181,6 +181,42 @@ async fn an_acknowledgement_is_shown_everywhere_and_survives_a_restart() {
     assert!(audit.contains("alert_acknowledge") && audit.contains("alert_unacknowledge"), "{audit}");
 }
 
+/// Ended alerts survive a restart, have parts and an order, and are no error of the other states.
+#[tokio::test]
+async fn alerts_are_listed_by_their_state() {
+    let directory = TemporaryDirectory::new();
+    let (first, array) = plane(directory.clone());
+    let root = Author::root();
+    let states = async |plane: &Plane, query: &str| {
+        let listed = plane.ask(&root, "GET", &format!("{ALERTS}?{query}"), None).await.body;
+        let codes = listed["items"].as_array().unwrap().iter().map(|alert| alert["code"].as_str().unwrap().to_owned());
+        (codes.collect::<Vec<_>>(), listed)
+    };
+    let now = Timestamp::now();
+    let other = Alert { code: "clock-ahead".to_owned(), severity: Severity::Warning, ..alert() };
+    look(&first.desk, &[alert(), other], now).await;
+    look(&first.desk, &[], now).await;
+    look(&first.desk, &[], now + SignedDuration::from_secs(15)).await;
+    set_alert(&array, Some("many")).await;
+    assert_eq!(states(&first, "state=active").await.0, ["sign-in-failed"]);
+    assert_eq!(states(&first, "state=acknowledged").await.0, [""; 0]);
+    let path = format!("{ALERTS}/sign-in-failed/acknowledgement");
+    assert_eq!(first.ask(&root, "POST", &path, Some(json!({}))).await.status, 200);
+    assert_eq!(states(&first, "state=active").await.0, [""; 0]);
+    assert_eq!(states(&first, "state=acknowledged").await.0, ["sign-in-failed"]);
+    assert_eq!(first.ask(&root, "GET", &format!("{ALERTS}?state=old"), None).await.status, 400);
+    drop((first, array));
+
+    let (second, _array) = plane(directory);
+    assert_eq!(states(&second, "state=ended&sort=-severity").await.0, ["pool-full", "clock-ahead"]);
+    let (part, listed) = states(&second, "state=ended&sort=severity&limit=1").await;
+    assert_eq!((part, &listed["total"]), (vec!["clock-ahead".to_owned()], &json!(2)));
+    assert!(listed["next"].as_str().unwrap().contains("state=ended"), "{listed}");
+    let ended = states(&second, "state=ended&q=pool-full").await.1;
+    assert_eq!(ended["items"][0]["since"], "1970-01-01T00:00:00Z");
+    assert!(ended["items"][0]["ended"].is_string(), "{ended}");
+}
+
 /// The whole way: the alert of the array, the task, the message, and what the list says of it.
 #[tokio::test]
 async fn an_alert_arrives_and_the_list_says_so() {

@@ -16,6 +16,7 @@ pub use deliver::Dispatch;
 
 use crate::channel::ChannelRecord;
 use crate::condition::{Condition, Telling};
+use crate::ended::{EndedAlert, EndedKey};
 use crate::notice::Delivery;
 use api::NoticeState;
 use jiff::{SignedDuration, Timestamp};
@@ -41,6 +42,10 @@ pub enum Change {
     RemoveCondition(Uuid),
     /// Stores a message that waits.
     PutDelivery(Box<Delivery>),
+    /// Stores an alert that has ended.
+    PutEnded(Box<EndedAlert>),
+    /// Removes an alert that has ended.
+    RemoveEnded(EndedKey),
     /// Removes a message: it was sent, given up or replaced.
     RemoveDelivery(Uuid),
 }
@@ -58,6 +63,8 @@ pub struct Notices {
     channels: BTreeMap<Uuid, ChannelRecord>,
     conditions: BTreeMap<Uuid, Condition>,
     deliveries: BTreeMap<Uuid, Delivery>,
+    /// Alerts that have ended.
+    ended: BTreeMap<EndedKey, EndedAlert>,
     /// Messages that are being sent.
     in_flight: BTreeSet<Uuid>,
     /// Conditions that are absent from the list of alerts, each with the time since which it is.
@@ -86,6 +93,8 @@ impl Notices {
                 self.conditions.remove(&id);
                 self.absent.remove(&id);
             }
+            Change::PutEnded(ended) => drop(self.ended.insert(ended.key(), *ended)),
+            Change::RemoveEnded(key) => drop(self.ended.remove(&key)),
             Change::PutDelivery(delivery) => self.put(*delivery),
             Change::RemoveDelivery(id) => {
                 self.deliveries.remove(&id);
@@ -128,7 +137,13 @@ impl Notices {
         let channels = self.channels.values().cloned().map(|of| Change::PutChannel(Box::new(of)));
         let conditions = self.conditions.values().cloned().map(|of| Change::PutCondition(Box::new(of)));
         let deliveries = self.deliveries.values().cloned().map(|of| Change::PutDelivery(Box::new(of)));
-        channels.chain(conditions).chain(deliveries).collect()
+        let ended = self.ended.values().cloned().map(|of| Change::PutEnded(Box::new(of)));
+        channels.chain(conditions).chain(deliveries).chain(ended).collect()
+    }
+
+    /// Alerts that have ended, the first end first.
+    pub fn ended_alerts(&self) -> impl Iterator<Item = &EndedAlert> {
+        self.ended.values()
     }
 
     /// What a channel knows of a condition.

@@ -3,8 +3,10 @@
 use super::acknowledge::expire;
 use super::{Change, Drafts, Notices};
 use crate::condition::{Alert, Condition, alert_id};
+use crate::ended::{EndedAlert, outlived};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
+use uuid::Uuid;
 
 /// Time for which an alert has to be absent to have ended. Covers the start of an array, whose first check of
 /// thresholds comes after its first list of alerts, and alerts that come and go.
@@ -43,12 +45,15 @@ impl Notices {
         }
         let gone: Vec<_> = self.conditions.values().filter(|of| of.ended.is_none() && !seen.contains(&of.id)).collect();
         let gone: Vec<_> = gone.into_iter().map(|condition| condition.id).collect();
+        let mut ends = Vec::new();
         for id in gone {
             let since = *self.absent.entry(id).or_insert(now);
             // A clock that was set back must not keep the condition for ever.
             if now.duration_since(since).abs() >= ABSENCE
                 && let Some(draft) = drafts.condition(self, id)
             {
+                let name_of = |channel: Uuid| self.channels.get(&channel).map(|of| of.name.clone());
+                ends.push(EndedAlert::of(draft, now, name_of));
                 draft.ended = Some(now);
                 draft.acknowledged = None;
             }
@@ -60,6 +65,9 @@ impl Notices {
                 expire(draft, now);
             }
         }
-        drafts.changes(self)
+        let mut changes = drafts.changes(self);
+        changes.extend(outlived(&self.ended, ends.len(), now).map(Change::RemoveEnded));
+        changes.extend(ends.into_iter().map(|end| Change::PutEnded(Box::new(end))));
+        changes
     }
 }

@@ -21,6 +21,50 @@ fn each_beginning_change_and_end_is_told_once() {
     assert_eq!(desk.notices.conditions().count(), 0, "nothing is kept of what has ended");
 }
 
+/// Story: a night with an alert; in the morning nobody saw that there had been one.
+#[test]
+fn what_has_ended_is_kept_with_what_was_told_of_it() {
+    let mut desk = Desk::with_channel();
+    desk.raise("pool-threshold", Critical);
+    desk.second();
+    desk.acknowledge("pool-threshold", None);
+    desk.clear("pool-threshold");
+    desk.seconds(14);
+    assert_eq!(desk.notices.ended_alerts().count(), 0, "it may return");
+    desk.seconds(5);
+    desk.restart();
+    let ended: Vec<_> = desk.notices.ended_alerts().cloned().collect();
+    let [end] = &ended[..] else { panic!("{ended:?}") };
+    assert_eq!((end.code.as_str(), end.severity, end.ended > end.since), ("pool-threshold", Critical, true));
+    assert_eq!(end.acknowledged.as_ref().map(|of| of.note.as_str()), Some("on it"));
+    let told: Vec<_> = end.told.iter().map(|told| (told.channel.as_str(), told.outcome)).collect();
+    assert_eq!(told, [("ops", NoticeState::Sent)]);
+    // It goes after thirty days, and not before.
+    let count = |desk: &Desk| desk.notices.ended_alerts().count();
+    desk.now += SignedDuration::from_hours(30 * 24 - 1);
+    desk.second();
+    assert_eq!(count(&desk), 1);
+    desk.now += SignedDuration::from_hours(1);
+    desk.seconds(20);
+    assert_eq!(count(&desk), 0);
+}
+
+#[test]
+fn at_most_a_thousand_ends_are_kept_and_the_oldest_go() {
+    let mut desk = Desk::new();
+    for number in 0..1010 {
+        desk.raise(&format!("alert-{number}"), Warning);
+        if number % 101 == 100 {
+            desk.second();
+            desk.alerts.clear();
+            desk.seconds(16);
+        }
+    }
+    let ended: Vec<_> = desk.notices.ended_alerts().map(|end| end.code.as_str()).collect();
+    assert_eq!(ended.len(), 1000);
+    assert!(ended.contains(&"alert-1009") && ended.contains(&"alert-101"));
+}
+
 /// Another text of the same alert is no news: percentages change each second.
 #[test]
 fn another_text_is_not_told() {
