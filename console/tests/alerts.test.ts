@@ -36,19 +36,29 @@ test("a channel is tested, and its peer gets the message", async () => {
   await page.locator("dialog footer").getByRole("button").last().click();
 });
 
-test("an alert is acknowledged with a note, and the acknowledgement taken back", async () => {
+test("an alert is acknowledged with a note, and the acknowledgement taken back", { timeout: 120_000 }, async () => {
   expect((await array.run("pool", "set", "p0", "--warn", "1", "-q")).status).toBe(0);
   await page.goto(`${array.url}/activity/alerts`);
   await page.getByText("% of the pool is used or promised").waitFor();
   await page.getByRole("button", { name: "Acknowledge…" }).click();
   await page.locator("dialog").getByLabel("Note").fill("a disk is ordered");
   await page.getByRole("button", { name: "Acknowledge", exact: true }).click();
+  await page.getByText("Nothing needs attention.").waitFor();
+  await page.getByLabel("State of the alerts").selectOption("acknowledged");
   await page.getByText("acknowledged by bootstrap").waitFor();
   await page.getByText("a disk is ordered").waitFor();
   const listed = await array.run("alert", "list", "-o", "json");
   expect(listed.output).toContain("a disk is ordered");
   await page.getByRole("button", { name: "Take back…" }).click();
   await page.getByRole("button", { name: "Take back", exact: true }).click();
+  await page.getByText("No alert that holds is acknowledged.").waitFor();
+  await page.getByLabel("State of the alerts").selectOption("active");
   await page.getByRole("button", { name: "Acknowledge…" }).waitFor();
+  // When it has not held for 15 seconds, it has ended.
+  expect((await array.run("pool", "set", "p0", "--warn", "80", "-q")).status).toBe(0);
+  const ended = async () => (await array.run("alert", "list", "--ended", "-o", "json")).output;
+  await expect.poll(ended, { timeout: 40_000, interval: 1000 }).toContain("pool-threshold");
+  await page.goto(`${array.url}/activity/alerts?state=ended`);
+  await page.getByText("· ended").waitFor();
   expect(browser.complaints).toEqual([]);
 });

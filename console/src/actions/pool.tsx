@@ -72,6 +72,10 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
   const [warn, setWarn] = createSignal(String(pool.warn_percent ?? ""));
   const [critical, setCritical] = createSignal(String(pool.critical_percent ?? ""));
   const [limit, setLimit] = createSignal(String(pool.commitment_limit_percent ?? ""));
+  const [latency, setLatency] = createSignal(pool.latency_alert_us == null ? "" : String(pool.latency_alert_us / 1000));
+  const latencyUs = () => Math.round(Number(latency().trim().replace(",", ".")) * 1000);
+  const latencyError = () =>
+    latency().trim() === "" || (latencyUs() >= 100 && latencyUs() <= 60_000_000) ? undefined : "0.1 to 60 000";
   const limitError = () =>
     limit().trim() === "" || /^\d{1,9}$/.test(limit().trim()) ? undefined : "a number of percent";
   const body = (): PoolSet => {
@@ -79,6 +83,8 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
     if (Number(warn()) !== pool.warn_percent) set.warn_percent = Number(warn());
     if (Number(critical()) !== pool.critical_percent) set.critical_percent = Number(critical());
     if (Number(limit()) !== (pool.commitment_limit_percent ?? 0)) set.commitment_limit_percent = Number(limit());
+    if (latencyError() === undefined && latencyUs() !== (pool.latency_alert_us ?? 0))
+      set.latency_alert_us = latencyUs();
     return set;
   };
   const some = () => Object.keys(body()).length > 0;
@@ -90,6 +96,9 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
       ...(set.commitment_limit_percent == null
         ? []
         : ["--commitment", set.commitment_limit_percent === 0 ? "off" : String(set.commitment_limit_percent)]),
+      ...(set.latency_alert_us == null
+        ? []
+        : ["--latency-alert", set.latency_alert_us === 0 ? "off" : `${set.latency_alert_us}us`]),
     ];
   };
   return (
@@ -102,7 +111,8 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
         some() &&
         percentError(warn()) === undefined &&
         percentError(critical()) === undefined &&
-        limitError() === undefined
+        limitError() === undefined &&
+        latencyError() === undefined
       }
       dirty={some}
       same={{
@@ -138,6 +148,14 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
         onInput={setLimit}
         error={limitError()}
         hint="sizes of all volumes together, in percent of the pool; empty: off"
+      />
+      <TextField
+        label="Alert for slow reads and writes"
+        name="latency"
+        value={latency()}
+        onInput={setLatency}
+        error={latencyError()}
+        hint="milliseconds; when more than 1 % of those of hosts take longer for five minutes. Empty: off"
       />
     </ChangeDialog>
   );

@@ -5,9 +5,9 @@ import { api, full } from "../api/paths";
 import type { Snapshot } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField } from "../parts/form";
+import { lockedReason, lockedSeconds } from "../parts/locked";
 import type { Action } from "../parts/menu";
 import { windlass } from "../parts/shell-lines";
-import { lockedSeconds } from "../parts/snapshots";
 import { instant } from "../parts/time";
 import type { Closing } from "./closing";
 import { DeleteSnapshots } from "./snapshot";
@@ -15,11 +15,6 @@ import { CloneVolume } from "./volume/create";
 import { RollbackVolume } from "./volume/rollback";
 
 type Verb = "clone" | "rollback" | "pin" | "lock" | "delete";
-
-/** Reason why a snapshot cannot be deleted. */
-export function lockedReason(snapshot: Snapshot): string | undefined {
-  return lockedSeconds(snapshot) > 0 ? `locked until ${instant(Date.parse(snapshot.locked_until ?? ""))}` : undefined;
-}
 
 /** Actions of snapshots, and the dialog that one has opened. `back` also offers to roll a volume back. */
 export function useSnapshotActions(back = false): { of: (snapshot: Snapshot) => Action[]; dialog: () => JSX.Element } {

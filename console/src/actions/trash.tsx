@@ -116,7 +116,7 @@ export function EmptyTrash(props: Closing): JSX.Element {
         path: api("trash"),
       }}
     >
-      <p>What has a locked snapshot stays.</p>
+      <p>What is locked, or has a locked snapshot, stays.</p>
     </DestroyDialog>
   );
 }
@@ -131,13 +131,24 @@ const TIMES = [
   { value: String(30 * 24 * HOUR_S), label: "30 days" },
 ];
 
-/** Sets how long the trash keeps what is deleted from now on. */
+/** The times, with the present one if it is another. */
+const timesWith = (present: string, times: typeof TIMES): typeof TIMES =>
+  times.some(({ value }) => value === present)
+    ? times
+    : [{ value: present, label: `as it is: ${period(Number(present))}` }, ...times];
+
+/** Sets how long the trash keeps what is deleted from now on, and how long nobody can delete it for good. */
 export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
+  const locked = String(props.pool.trash_lock_seconds ?? 0);
   const [seconds, setSeconds] = createSignal(String(props.pool.trash_seconds ?? 0));
-  const options = () =>
-    TIMES.some(({ value }) => value === seconds())
-      ? TIMES
-      : [{ value: seconds(), label: `as it is: ${period(Number(seconds()))}` }, ...TIMES];
+  const [lock, setLock] = createSignal(locked);
+  const locks = () => [
+    { value: "0", label: "off: an administrator can delete it for good at once" },
+    ...TIMES.slice(1),
+  ];
+  const isPossible = ({ value }: { value: string }) =>
+    Number(value) >= Number(locked) && Number(value) <= Number(seconds());
+  const lockSeconds = () => (lock() === locked ? undefined : Number(lock()));
   return (
     <ChangeDialog
       title="Time kept in the trash"
@@ -151,10 +162,11 @@ export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
           props.pool.name,
           "--trash",
           seconds() === "0" ? "off" : period(Number(seconds())),
+          ...(lockSeconds() === undefined ? [] : ["--trash-lock", period(lockSeconds() ?? 0)]),
         ),
         method: "PATCH",
         path: api("pools", props.pool.name),
-        body: { trash_seconds: Number(seconds()) },
+        body: { trash_seconds: Number(seconds()), trash_lock_seconds: lockSeconds() },
       }}
     >
       <ChoiceField
@@ -162,8 +174,16 @@ export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
         name="trash_seconds"
         value={seconds()}
         onInput={setSeconds}
-        options={options()}
+        options={timesWith(seconds(), TIMES)}
         hint="For what is deleted from now on. The oldest goes earlier when hosts need its space."
+      />
+      <ChoiceField
+        label="Lock"
+        name="trash_lock_seconds"
+        value={lock()}
+        onInput={setLock}
+        options={timesWith(lock(), locks().filter(isPossible))}
+        hint="For this time nobody can delete for good what goes to the trash from now on: neither an administrator, nor the array for hosts that need space. It can become longer, and never shorter. Locks may fill the pool."
       />
     </ChangeDialog>
   );

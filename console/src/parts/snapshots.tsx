@@ -3,7 +3,7 @@
 import { type JSX, Show } from "solid-js";
 import { contentPath } from "../api/page-paths";
 import type { Snapshot } from "../api/schema";
-import { now } from "./now";
+import { lockedSeconds } from "./locked";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
 import { duration, instant } from "./time";
@@ -77,10 +77,6 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
     },
   ];
 }
-
-/** Seconds for which a snapshot is still locked; 0 if it is not. */
-export const lockedSeconds = ({ locked_until }: Snapshot): number =>
-  locked_until == null ? 0 : Math.max(0, (Date.parse(locked_until) - now()) / 1000);
 
 /** What keeps a snapshot from deletion. */
 function Kept(props: { of: Snapshot }): JSX.Element {

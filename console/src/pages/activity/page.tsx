@@ -16,7 +16,10 @@ const SAME: Record<string, Same[]> = {
   events: [
     { what: "list the events, and follow them", windlass: "windlass event list --follow", path: "/api/v1/events" },
   ],
-  alerts: [{ what: "list the alerts", windlass: "windlass alert list", path: "/api/v1/alerts" }],
+  alerts: [
+    { what: "list the alerts", windlass: "windlass alert list", path: "/api/v1/alerts" },
+    { what: "list those that have ended", windlass: "windlass alert list --ended", path: "/api/v1/alerts?state=ended" },
+  ],
   audit: [
     { what: "list the audit", windlass: "windlass audit list", path: "/api/v1/audit" },
     { what: "verify the audit", windlass: "windlass audit verify", path: "/api/v1/audit/verify" },

@@ -16,6 +16,7 @@ const KINDS: Record<CodeKind, string> = {
   problem: "problem of a request",
   refusal: "reason of the offload log",
   alert: "alert",
+  warning: "warning about a change",
   event: "event",
   exit: "exit status",
   sense: "sense data",
@@ -90,7 +91,7 @@ function All(): JSX.Element {
     <>
       <Head
         title="Codes"
-        about="What the codes of errors, refusals, alerts, events, exit statuses and sense data mean"
+        about="What the codes of errors, refusals, alerts, warnings, events, exit statuses and sense data mean"
         same={[
           {
             what: "list the codes",

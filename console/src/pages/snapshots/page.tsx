@@ -3,7 +3,7 @@
 import { useSearchParams } from "@solidjs/router";
 import { createSignal, type JSX, Show } from "solid-js";
 import { DeleteSnapshots } from "../../actions/snapshot";
-import { lockedReason, useSnapshotActions } from "../../actions/snapshot-menu";
+import { useSnapshotActions } from "../../actions/snapshot-menu";
 import { useList } from "../../api/list";
 import { full, withQuery } from "../../api/paths";
 import { INTERVAL_MS } from "../../api/query";
@@ -12,6 +12,7 @@ import { useStatus } from "../../api/status";
 import { Act } from "../../parts/act";
 import { SnapshotsTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
+import { lockedReason } from "../../parts/locked";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
 import { Empty, Shown } from "../../parts/state";

@@ -5,7 +5,8 @@ import { useList } from "../../api/list";
 import { contentPath, pagePath } from "../../api/page-paths";
 import { api, withQuery } from "../../api/paths";
 import type { Freeable } from "../../api/schema";
-import { Ago, Bytes, Until } from "../../parts/numbers";
+import { Locked } from "../../parts/locked";
+import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
@@ -58,11 +59,7 @@ const COLUMNS: Column<Freeable>[] = [
     title: "Locked",
     rank: 2,
     about: "Until the end of the lock nobody can delete it",
-    cell: ({ locked_until }) => (
-      <Show when={locked_until} fallback={NONE}>
-        {(at) => <Until at={at()} past={NONE} />}
-      </Show>
-    ),
+    cell: (of) => <Locked of={of} />,
     by: ({ locked_until }) => locked_until ?? "",
   },
 ];

@@ -7,6 +7,7 @@ import type { Pool, Trashed } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { SpaceTabs } from "../../parts/content-tabs";
 import { Head } from "../../parts/head";
+import { Locked, lockedReason } from "../../parts/locked";
 import { Ago, Bytes, Until } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Empty, Shown } from "../../parts/state";
@@ -32,6 +33,14 @@ const COLUMNS: Column<Trashed>[] = [
   },
   { key: "deleted", title: "Deleted", cell: ({ deleted }) => <Ago at={deleted} />, by: ({ deleted }) => deleted },
   { key: "until", title: "Goes", cell: ({ until }) => <Until at={until} past="now" />, by: ({ until }) => until },
+  {
+    key: "locked",
+    title: "Locked",
+    rank: 2,
+    about: "Until the end of the lock nobody can delete it for good, not even an administrator",
+    cell: (of) => <Locked of={of} />,
+    by: ({ locked_until }) => locked_until ?? "",
+  },
   {
     key: "holds",
     title: "Holds",
@@ -104,7 +113,13 @@ export default function Trash(): JSX.Element {
               name={({ name }) => name}
               actions={(of) => [
                 { label: "Restore…", needs: "operator", run: () => setOpen({ verb: "restore", of }) },
-                { label: "Delete for good…", needs: "admin", danger: true, run: () => setOpen({ verb: "delete", of }) },
+                {
+                  label: "Delete for good…",
+                  needs: "admin",
+                  danger: true,
+                  unless: lockedReason(of),
+                  run: () => setOpen({ verb: "delete", of }),
+                },
               ]}
             />
           </Show>

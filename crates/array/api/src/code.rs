@@ -1,4 +1,4 @@
-//! What codes mean: those of problems, refusals, alerts, events, exit statuses and sense data.
+//! What codes mean: those of problems, refusals, alerts, warnings, events, exit statuses and sense data.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -13,6 +13,8 @@ pub enum CodeKind {
     Refusal,
     /// Condition that needs attention.
     Alert,
+    /// Consequence of a change, in its answer or in that of a dry run.
+    Warning,
     /// Past change.
     Event,
     /// Exit status of the program.
@@ -65,6 +67,7 @@ impl From<explain::Kind> for CodeKind {
             explain::Kind::Problem => Self::Problem,
             explain::Kind::Refusal => Self::Refusal,
             explain::Kind::Alert => Self::Alert,
+            explain::Kind::Warning => Self::Warning,
             explain::Kind::Event => Self::Event,
             explain::Kind::Exit => Self::Exit,
             explain::Kind::Sense => Self::Sense,

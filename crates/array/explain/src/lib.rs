@@ -12,6 +12,7 @@ mod nearest;
 mod problems;
 mod refusals;
 mod senses;
+mod warnings;
 
 pub use nearest::nearest;
 
@@ -24,6 +25,8 @@ pub enum Kind {
     Refusal,
     /// Condition that needs attention.
     Alert,
+    /// Consequence of a change, in its answer or in that of a dry run.
+    Warning,
     /// Past change.
     Event,
     /// Exit status of the program.
@@ -34,7 +37,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of lists.
-    pub const ALL: [Self; 6] = [Self::Problem, Self::Refusal, Self::Alert, Self::Event, Self::Exit, Self::Sense];
+    pub const ALL: [Self; 7] =
+        [Self::Problem, Self::Refusal, Self::Alert, Self::Warning, Self::Event, Self::Exit, Self::Sense];
 
     /// Name in the interfaces.
     pub const fn name(self) -> &'static str {
@@ -42,6 +46,7 @@ impl Kind {
             Self::Problem => "problem",
             Self::Refusal => "refusal",
             Self::Alert => "alert",
+            Self::Warning => "warning",
             Self::Event => "event",
             Self::Exit => "exit",
             Self::Sense => "sense",
@@ -59,6 +64,7 @@ impl Kind {
             Self::Problem => problems::ENTRIES,
             Self::Refusal => refusals::ENTRIES,
             Self::Alert => alerts::ENTRIES,
+            Self::Warning => warnings::ENTRIES,
             Self::Event => events::ENTRIES,
             Self::Exit => exits::ENTRIES,
             Self::Sense => senses::ENTRIES,
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn a_code_is_found_as_people_write_it() {
         let kinds = |words| find(words).into_iter().map(|(kind, entry)| (kind, entry.code)).collect::<Vec<_>>();
-        assert_eq!(kinds("pool-stopped").len(), 4);
+        assert_eq!(kinds("pool-stopped").len(), 5);
         assert_eq!(kinds(" IN-USE"), [(Kind::Problem, "in-use")]);
         assert_eq!(kinds("urn:windlass:problem:in-use"), [(Kind::Problem, "in-use")]);
         for words in ["05/26/00", "5/26/0", "0x5 0x26 0x0", "0x05/0x26/0x00", "5h 26h 0h", "0x5, 0x26, 0x0"] {

@@ -105,6 +105,26 @@ fn every_explained_condition_exists() {
     }
 }
 
+/// Story: `low-space` and `size-changed` were shown, and nothing explained them.
+#[test]
+fn every_warning_is_explained_and_no_other() {
+    let mut warnings = BTreeSet::new();
+    for (path, text) in ["array/control/src", "array/daemon/src"].into_iter().flat_map(sources) {
+        for start in ["Warning { code: ", ".warns("] {
+            let literal = |rest: &str| rest.trim_start().strip_prefix('"')?.split('"').next().map(str::to_owned);
+            warnings.extend(text.split(start).skip(1).filter_map(literal));
+        }
+        // The state of the pool chooses among several.
+        if path.ends_with("pools/warnings.rs") {
+            let (_, body) = text.split_once("fn space_warnings(").unwrap();
+            let choice = body.split("vec![Warning { code, message }]").next().unwrap();
+            warnings.extend(literals(choice));
+        }
+    }
+    assert!(["low-space", "size-changed", "kept-in-trash"].iter().all(|code| warnings.contains(*code)), "{warnings:?}");
+    assert_eq!(warnings, codes(Kind::Warning));
+}
+
 #[test]
 fn refusals_are_the_reasons_of_the_offload_log() {
     let reasons: BTreeSet<_> = unit::Reason::ALL.iter().map(|reason| reason.code().to_owned()).collect();

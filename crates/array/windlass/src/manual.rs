@@ -82,7 +82,7 @@ fn codes_page() -> String {
     heading(&mut page, "windlass-codes", "7", "what the codes of the Windlass storage array mean, and what to do");
     page.control("SH", ["DESCRIPTION"]);
     page.text([roman(
-        "Errors, alerts, events and the log of offload commands have codes, which are stable. The command \
+        "Errors, alerts, warnings, events and the log of offload commands have codes, which are stable. The command \
          windlass explain shows one of them.",
     )]);
     for kind in Kind::ALL {
@@ -90,6 +90,7 @@ fn codes_page() -> String {
             Kind::Problem => "PROBLEMS",
             Kind::Refusal => "REASONS OF THE OFFLOAD LOG",
             Kind::Alert => "ALERTS",
+            Kind::Warning => "WARNINGS",
             Kind::Event => "EVENTS",
             Kind::Exit => "EXIT STATUSES",
             Kind::Sense => "SENSE DATA",

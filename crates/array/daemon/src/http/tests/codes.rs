@@ -2,7 +2,7 @@
 
 use super::lists::{get, refused};
 use super::{app, send};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn codes_are_listed_by_kind_and_explained() {
@@ -15,12 +15,14 @@ async fn codes_are_listed_by_kind_and_explained() {
     refused(&app, "/api/v1/codes?colour=red").await;
 
     let refusal = &get(&app, "/api/v1/codes/not-granted").await["items"];
-    assert_eq!(refusal.as_array().map(Vec::len), Some(1));
+    let kinds_of = |items: &Value| -> Vec<String> {
+        items.as_array().unwrap().iter().map(|code| code["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds_of(refusal), ["refusal", "warning"]);
     assert_eq!(refusal[0]["todo"][1], json!({ "command": "windlass access grant VOLUME --host HOST" }));
     // An alert and the event of its beginning have one name.
     let stopped = &get(&app, "/api/v1/codes/pool-stopped").await["items"];
-    let kinds: Vec<_> = stopped.as_array().unwrap().iter().map(|code| code["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["problem", "refusal", "alert", "event"]);
+    assert_eq!(kinds_of(stopped), ["problem", "refusal", "alert", "warning", "event"]);
     for path in ["05%2F26%2F00", "0x5%200x26%200x0"] {
         assert_eq!(get(&app, &format!("/api/v1/codes/{path}")).await["items"][0]["code"], json!("05/26/00"), "{path}");
     }

@@ -1,0 +1,71 @@
+//! Warnings: consequences of a change that was made, or that a dry run is about.
+
+use crate::Entry;
+use crate::Step::{Do, Run};
+use crate::explained as of;
+
+/// Warning that needs nothing to be done.
+const fn told(code: &'static str, meaning: &'static str) -> Entry {
+    of(code, meaning, &[], &[])
+}
+
+const FREE: &[crate::Step] = &[Do("See what frees space:"), Run("windlass pool frees POOL")];
+
+pub(crate) const ENTRIES: &[Entry] = &[
+    of(
+        "below-full",
+        "The file system or device below the pool is full: the change was made, and nothing new can be stored.",
+        &[],
+        &[Run("windlass explain below-full")],
+    ),
+    told("clones-stay", "Clones of what is deleted stay, with their content."),
+    told("content-kept", "The content before a roll-back is kept as a snapshot."),
+    of(
+        "content-lost",
+        "The content before a roll-back is lost: nothing brings it back.",
+        &[],
+        &[Do("Keep it as a snapshot: roll back with --keep.")],
+    ),
+    told(
+        "kept-in-trash",
+        "What is deleted can be restored from the trash until a time. Until then its space is not free.",
+    ),
+    told("locked", "What a lock keeps stays in the trash: the rest of it is deleted."),
+    of(
+        "low-space",
+        "The change was made, and more of the pool is used or promised than its threshold.",
+        &["Volumes and snapshots have grown."],
+        FREE,
+    ),
+    told("more-affected", "More objects are affected than the answer lists."),
+    of(
+        "not-granted",
+        "A volume was restored without one of the grants that it had.",
+        &["The host or group was deleted.", "The LUN belongs to another volume now."],
+        &[Run("windlass access grant VOLUME --host HOST")],
+    ),
+    told("not-known-before", "How much a job will free is known only when it has read everything."),
+    of(
+        "not-restorable",
+        "What is deleted for good cannot be restored.",
+        &["It is deleted with --now, or the trash is off."],
+        &[Do("Delete it to the trash: leave out --now.")],
+    ),
+    told("not-sent", "Messages that wait for the channel are not sent any more."),
+    of(
+        "over-commitment",
+        "The volumes are larger together than the new limit permits: no volume can be created or grown.",
+        &[],
+        &[Do("Raise the limit, or grow the pool:"), Run("windlass pool set POOL --commitment 300%")],
+    ),
+    of("pool-full", "The change was made, and the pool is full: writes that need new space fail.", &[], FREE),
+    of("pool-stopped", "The pool has stopped: nothing can be written.", &[], &[Run("windlass explain pool-stopped")]),
+    told("running-already", "A job of this kind runs already: no second one is started."),
+    of(
+        "size-changed",
+        "A roll-back has changed the size of a volume to that of its snapshot.",
+        &["The volume was grown after the snapshot was taken."],
+        &[Do("Let its hosts read the size again, and check the file systems on it.")],
+    ),
+    told("snapshots-stay", "The snapshots that a schedule has taken stay when it is deleted."),
+];
