@@ -23,8 +23,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(acknowledge, unacknowledge))
 }
 
-/// Lists the conditions that need attention now, most severe first; or, with the state `ended`, those of the last 30 days
-/// that have ended, the last end first, which also sort by `ended`. Sort keys: `severity`, `code`, `subject`, `since`.
+/// Lists the conditions that need attention now, most severe first; or, with the state `ended`, those of the last 30
+/// days that have ended, the last end first, which also sort by `ended`. Sort keys: `severity`, `code`, `subject`,
+/// `since`.
 #[utoipa::path(
     get,
     path = "/api/v1/alerts",
