@@ -1,5 +1,5 @@
-//! Certificates in use and their ends, which the array shows as alerts: that of REST over TLS as it was read at the start,
-//! and those of authorities that channels trust.
+//! Certificates in use and their ends, which the array shows as alerts: that of REST over TLS as it was read at the
+//! start, and those of authorities that channels trust.
 
 use crate::notices::Desk;
 use api::ChannelSettings;

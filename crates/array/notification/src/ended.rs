@@ -82,8 +82,8 @@ impl EndedAlert {
     }
 }
 
-/// Ends that are kept no longer: those that are too old, and the oldest of those that are too many with `more` further
-/// ones.
+/// Ends that are kept no longer: those that are too old, and the oldest of those that are too many with `more`
+/// further ones.
 pub(crate) fn outlived(
     ended: &BTreeMap<EndedKey, EndedAlert>,
     more: usize,

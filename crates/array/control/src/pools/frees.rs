@@ -1,8 +1,8 @@
 //! What frees space of a pool: objects that nothing of a host would miss, each with the bytes that deleting it frees.
 //!
-//! They are what is in the trash, snapshots, and volumes and shares that are granted to nobody. A volume or share goes
-//! with its snapshots, and one in the trash with those of its snapshots that are there. Several objects together may
-//! free more than the sum of their rows: [`SpaceWhatIf`](super::SpaceWhatIf) counts them together.
+//! They are what is in the trash, snapshots, and volumes and shares that are granted to nobody. A volume or share
+//! goes with its snapshots, and one in the trash with those of its snapshots that are there. Several objects together
+//! may free more than the sum of their rows: [`SpaceWhatIf`](super::SpaceWhatIf) counts them together.
 
 use crate::condition::Noun;
 use crate::directory::Directory;

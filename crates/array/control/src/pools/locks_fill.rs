@@ -1,5 +1,6 @@
-//! Alert for locks that fill the pool: locked snapshots and what the lock of the trash keeps hold so much that deleting
-//! all other snapshots, and the rest of the trash, leaves the pool critical. Without the locks it would not be.
+//! Alert for locks that fill the pool: locked snapshots and what the lock of the trash keeps hold so much that
+//! deleting all other snapshots, and the rest of the trash, leaves the pool critical. Without the locks it would not
+//! be.
 //!
 //! The bytes are counted only while the pool is critical, by a task of its own: counting may take long.
 

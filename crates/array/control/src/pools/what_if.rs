@@ -1,5 +1,5 @@
-//! What deleting several volumes, shares, snapshots and objects in the trash together would free: more than the sum of each alone where
-//! they share blocks with each other, and never what others share with them.
+//! What deleting several volumes, shares, snapshots and objects in the trash together would free: more than the sum
+//! of each alone where they share blocks with each other, and never what others share with them.
 
 use crate::condition::Noun;
 use crate::control::Control;
@@ -63,8 +63,8 @@ impl Request for SpaceWhatIf {
 }
 
 impl Control {
-    /// Counts the bytes that become free when these objects are deleted together; absent while they are being counted.
-    /// `objects`: sorted, each once.
+    /// Counts the bytes that become free when these objects are deleted together; absent while they are being
+    /// counted. `objects`: sorted, each once.
     pub(crate) async fn freed_by(
         &self,
         objects: &[ObjectId],

@@ -1,5 +1,5 @@
-//! Slow commands: an alert for reads and writes of hosts whose 99th percentile is above a value of the pool's settings
-//! for five minutes. Without the setting there is none.
+//! Slow commands: an alert for reads and writes of hosts whose 99th percentile is above a value of the pool's
+//! settings for five minutes. Without the setting there is none.
 
 use super::ring::Sample;
 use crate::error::ControlError;
@@ -31,8 +31,8 @@ pub struct SlowCommands {
 }
 
 impl SlowCommands {
-    /// True while commands are slow: from five slow minutes in a row until none of five is. `before`: they were at the
-    /// last look.
+    /// True while commands are slow: from five slow minutes in a row until none of five is. `before`: they were at
+    /// the last look.
     pub fn holds(&self, before: bool) -> bool {
         self.slow_minutes == MINUTES || (before && self.slow_minutes > 0)
     }

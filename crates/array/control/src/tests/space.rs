@@ -473,8 +473,8 @@ fn changes_do_not_wait_for_a_growth() {
     assert_eq!(pool(&array).growing, None);
 }
 
-/// A set is counted together, each of its objects once, by the engine's count of several objects. Fails if the bytes of
-/// a repeated object were added again, or the first object alone were counted.
+/// A set is counted together, each of its objects once, by the engine's count of several objects. Fails if the bytes
+/// of a repeated object were added again, or the first object alone were counted.
 #[test]
 fn what_if_counts_a_set_together() {
     let array = Array::new();

@@ -413,8 +413,8 @@ fn set_lock(array: &Array, seconds: u32) -> Result<PoolView, ControlError> {
     array.run(PoolSet { pool: "p0".to_owned(), trash_lock_seconds: Some(seconds), ..PoolSet::default() })
 }
 
-/// Story: an administrator, or who has taken his place, deletes a volume for good. With a lock of the trash nobody can,
-/// whatever the way, the clock and a restart; restoring is possible all the time.
+/// Story: an administrator, or who has taken his place, deletes a volume for good. With a lock of the trash nobody
+/// can, whatever the way, the clock and a restart; restoring is possible all the time.
 #[test]
 fn the_lock_of_the_trash_is_for_everybody_and_becomes_longer_only() {
     const DAY: u32 = 86_400;
@@ -467,8 +467,8 @@ fn the_lock_of_the_trash_is_for_everybody_and_becomes_longer_only() {
     assert_eq!(again.run(TrashList).unwrap(), []);
 }
 
-/// The alert looks at what is left when all that may go has gone. Fails if the locked bytes were not counted, or those
-/// that others free were not left out.
+/// The alert looks at what is left when all that may go has gone. Fails if the locked bytes were not counted, or
+/// those that others free were not left out.
 #[test]
 fn locks_that_fill_the_pool_are_an_alert_while_they_do() {
     let array = Array::new();

@@ -188,7 +188,8 @@ impl Control {
     }
 
     /// Checks that objects may be deleted for good without having been in the trash. A volume that is being sanitized
-    /// may: a host destroys its content, but not that of its snapshots. Errors: `MustPass` while the trash has a lock.
+    /// may: a host destroys its content, but not that of its snapshots. Errors: `MustPass` while the trash has a
+    /// lock.
     fn check_trash_passable(&self, Discard { what, snapshots, .. }: &Discard) -> Result<(), ControlError> {
         let seconds = self.pool().trash_lock_seconds();
         let is_sanitized = || self.without_sanitize_operation(what.id()).is_some();
