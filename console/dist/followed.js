@@ -1,1 +1,1 @@
-import{Ct as e,bt as t,ft as n,mt as r,pt as i,yt as a}from"./shared.js";var o=1e3;function s(s,c){return i(s,e=>t(c(e),e)),(t,i)=>(r(()=>[i()??[]].flat()),e(t,()=>n()?a:o))}export{s as t};
+import{Ct as e,Et as t,St as n,_t as r,gt as i,ht as a}from"./shared.js";var o=1e3;function s(s,c){return i(s,t=>e(c(t),t)),(e,i)=>(r(()=>[i()??[]].flat()),t(e,()=>a()?n:o))}export{s as t};

@@ -1,1 +1,1 @@
-import{T as e,g as t}from"./libraries.js";import{o as n}from"./shared.js";var r=t(`<p>The address may be from another version. <a href=/>Overview</a>, or <kbd>/</kbd> to search.`);function i(){return[e(n,{title:`There is no such page`}),r()]}export{i as default};
+import{T as e,g as t}from"./libraries.js";import{l as n}from"./shared.js";var r=t(`<p>The address may be from another version. <a href=/>Overview</a>, or <kbd>/</kbd> to search.`);function i(){return[e(n,{title:`There is no such page`}),r()]}export{i as default};

@@ -245,8 +245,8 @@ pub struct PoolSet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 2_592_000)]
     pub trash_lock_seconds: Option<u32>,
-    /// 99th percentile of the reads and writes of hosts in microseconds, 100 to 60 000 000, above which for five minutes
-    /// the alert `commands-slow` is raised; 0: no alert.
+    /// 99th percentile of the reads and writes of hosts in microseconds, 100 to 60 000 000, above which for five
+    /// minutes the alert `commands-slow` is raised; 0: no alert.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 60_000_000)]
     pub latency_alert_us: Option<u32>,

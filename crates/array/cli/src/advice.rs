@@ -223,6 +223,7 @@ mod tests {
             message: String::new(),
             help: "do this".to_owned(),
             acknowledged: None,
+            ended: None,
             told: Vec::new(),
         };
         for (code, subject, expected) in [

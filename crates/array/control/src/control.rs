@@ -17,7 +17,7 @@ use crate::ports::PortalOptions;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
 use crate::schedules::part::Schedules;
-use crate::system::certificates::Certificates;
+use crate::system::certificates_in_use::Certificates;
 use crate::system::https_fault::HttpsFault;
 use crate::system::management::Management;
 use crate::system::record::ArrayRecord;

@@ -1,13 +1,15 @@
 //! Status of the whole array.
 
 pub(crate) mod certificates;
+pub(crate) mod certificates_in_use;
 mod https_alert;
 pub(crate) mod https_fault;
 pub(crate) mod management;
 mod management_report;
 pub(crate) mod record;
 
-pub use certificates::{Certificate, CertificateUse, CertificatesSet};
+pub use certificates::CertificatesSet;
+pub use certificates_in_use::{Certificate, CertificateUse};
 pub use https_fault::HttpsFault;
 pub use management::ManagementCondition;
 pub use management_report::ManagementReport;

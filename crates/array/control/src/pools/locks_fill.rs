@@ -4,6 +4,7 @@
 //!
 //! The bytes are counted only while the pool is critical, by a task of its own: counting may take long.
 
+use super::locks_held::Held;
 use super::thresholds::{level, percent};
 use crate::control::Control;
 use crate::environment::yield_now;
@@ -11,32 +12,13 @@ use crate::events::Severity;
 use crate::events::view::AlertView;
 use crate::live::Level;
 use crate::pools::unique::Patience;
-use jiff::Timestamp;
 use pool::ObjectId;
-use std::cell::Cell;
 use std::time::Duration;
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Longest time that a look waits for its counts; the next one goes on with them.
 const PATIENCE: Duration = Duration::from_secs(600);
-
-/// What is known of the locks.
-#[derive(Default)]
-pub(super) struct LocksFill(Cell<Option<(Timestamp, Held)>>);
-
-/// Bytes of the pool, by what may be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    /// Size of the pool.
-    size: u64,
-    /// Used or promised.
-    used: u64,
-    /// Freed by deleting all snapshots that are not locked and all of the trash that is not.
-    others: u64,
-    /// Freed by deleting what is locked, too.
-    locked: u64,
-}
 
 impl Held {
     /// Used or promised bytes after all else is deleted.

@@ -9,6 +9,7 @@ mod frees;
 pub(crate) mod integrity;
 pub(crate) mod limits;
 mod locks_fill;
+mod locks_held;
 pub(crate) mod part;
 pub(crate) mod ranges;
 pub(crate) mod record;
@@ -126,14 +127,21 @@ pub struct PoolView {
     pub limits: Limits,
     /// 99th percentile of reads and writes of hosts above which they are slow, in microseconds; absent: no limit.
     pub latency_alert_us: Option<u32>,
-    /// Result of the last scrub.
-    pub scrub: Option<ScrubRecord>,
-    /// Result of the last check.
-    pub check: Option<CheckRecord>,
+    /// Results of the last jobs that read it.
+    pub examined: Examined,
     /// Growth in progress.
     pub growing: Option<Growth>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
+}
+
+/// Results of the last jobs that read a whole pool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examined {
+    /// Of the last scrub.
+    pub scrub: Option<ScrubRecord>,
+    /// Of the last check.
+    pub check: Option<CheckRecord>,
 }
 
 /// Trash of a pool.
@@ -364,8 +372,7 @@ impl dyn Facts + '_ {
             shared_bytes: own.map(|own| data.saturating_sub(own)),
             limits,
             latency_alert_us,
-            scrub,
-            check,
+            examined: Examined { scrub, check },
             growing,
             warnings: Vec::new(),
         }

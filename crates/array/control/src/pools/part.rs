@@ -3,7 +3,7 @@
 
 use super::crossings::Crossings;
 use super::integrity::Integrity;
-use super::locks_fill::LocksFill;
+use super::locks_held::LocksFill;
 use super::unique::UniqueCounts;
 use super::{CheckRecord, Limits, PoolRecord, PoolRefusal, ScrubRecord};
 use crate::catalog::{DynCatalog, each_object};

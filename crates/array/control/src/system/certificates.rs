@@ -5,31 +5,13 @@ use crate::error::ControlError;
 use crate::events::Severity;
 use crate::events::view::AlertView;
 use crate::request::Request;
+use crate::system::certificates_in_use::{Certificate, CertificateUse};
 use jiff::{SignedDuration, Timestamp};
-use std::cell::RefCell;
 
 /// Time before the end from which on it is a warning.
 const WARN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Time before the end from which on it is critical.
 const CRITICAL: SignedDuration = SignedDuration::from_hours(7 * 24);
-
-/// Use of a certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CertificateUse {
-    /// REST and console over TLS.
-    Https,
-    /// The channel with this name trusts it as an authority.
-    Channel(String),
-}
-
-/// Certificate in use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Certificate {
-    /// Use.
-    pub of: CertificateUse,
-    /// Time at which it ends.
-    pub ends: Timestamp,
-}
 
 /// Replaces the certificates in use, which the management plane has.
 #[derive(Clone, Debug)]
@@ -37,10 +19,6 @@ pub struct CertificatesSet {
     /// All of them.
     pub certificates: Vec<Certificate>,
 }
-
-/// Certificates in use.
-#[derive(Default)]
-pub(crate) struct Certificates(RefCell<Vec<Certificate>>);
 
 impl Request for CertificatesSet {
     type Reply = ();

@@ -144,7 +144,7 @@ fn a_cancelled_job_keeps_what_it_did_and_leaves_no_document() {
     run_jobs(&array.control);
     assert_eq!(show(&array, &check).state, JobState::Done);
     let pool = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
-    assert_eq!(pool.check.unwrap().count, 0);
+    assert_eq!(pool.examined.check.unwrap().count, 0);
 }
 
 /// Polls the background tasks a few times, like a daemon that stops soon.
@@ -275,7 +275,7 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(alerts(&again)[0].message, "3 blocks of 4 KiB cannot be read");
     let pool = again.run(PoolShow { pool: "p0".to_owned() }).unwrap();
-    assert_eq!(pool.scrub.unwrap().bad.len(), 2);
+    assert_eq!(pool.examined.scrub.unwrap().bad.len(), 2);
     again.catalog.bad.borrow_mut().clear();
     job(&again, scrub());
     run_jobs(&again.control);

@@ -365,8 +365,8 @@ pub(super) fn pool(view: PoolView) -> Pool {
         },
         warn_percent: view.limits.warn_percent,
         critical_percent: view.limits.critical_percent,
-        scrub: view.scrub.map(scrub_report),
-        check: view.check.map(check_report),
+        scrub: view.examined.scrub.map(scrub_report),
+        check: view.examined.check.map(check_report),
         growing: view.growing.map(growing),
         warnings: view.warnings.into_iter().map(warning).collect(),
     }

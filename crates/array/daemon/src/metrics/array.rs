@@ -73,7 +73,7 @@ impl Array {
         gauge(encoder, "pool_shares", "Number of shares", row(pool.shares))?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
         // A scrub that found bad blocks has ended, and is no success.
-        let scrub = pool.scrub.as_ref().filter(|scrub| scrub.bad_blocks == 0 && scrub.damaged.is_empty());
+        let scrub = pool.examined.scrub.as_ref().filter(|scrub| scrub.bad_blocks == 0 && scrub.damaged.is_empty());
         let finished = scrub.and_then(|scrub| u64::try_from(scrub.finished.as_second()).ok());
         let help = "End of the last scrub, if that found no damage";
         gauge(encoder, "scrub_last_success_timestamp_seconds", help, finished.map(row).unwrap_or_default())?;
