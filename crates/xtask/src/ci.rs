@@ -34,6 +34,8 @@ pub(crate) struct Options {
     list: bool,
 }
 
+/// Variable that names the compiler of the workspace's crates: `.ci/run` sets it to clippy.
+const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 /// Interval at which the output of a step is read.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -187,14 +189,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy",
         what: "no warning of rustc or clippy",
-        run: || cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+        run: lints,
         beside: Beside::Next,
         priority: Priority::Low,
     },
     Step {
         name: "doc",
         what: "the documentation builds without warnings",
-        run: || cargo("doc", &["doc", "--workspace", "--no-deps", "--quiet"]),
+        run: documentation,
         beside: Beside::Next,
         priority: Priority::Low,
     },
@@ -398,8 +400,26 @@ fn yielding(program: PathBuf) -> Command {
 /// Runs cargo; the tally is that of its tests, or one check for its exit status.
 fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
     let mut command = workspace::cargo();
-    command.args(arguments).env("RUSTDOCFLAGS", "-D warnings");
+    command.args(arguments);
     logged(name, command)
+}
+
+/// Clippy over everything. Where it was the compiler of the build, which then denied its warnings, only what the tests
+/// do not need is left to it.
+fn lints() -> Result<Tally> {
+    let is_compiler = std::env::var_os(WRAPPER).is_some_and(|compiler| Path::new(&compiler).ends_with("clippy-driver"));
+    if is_compiler {
+        return cargo("clippy", &["build", "--workspace", "--examples", "--quiet"]);
+    }
+    cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+}
+
+/// Builds the documentation; a warning is an error.
+fn documentation() -> Result<Tally> {
+    let mut command = workspace::cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings");
+    command.env_remove(WRAPPER);
+    logged("doc", command)
 }
 
 /// Runs the tests of `mailbox` under loom, in a target directory of their own: its dependencies are
@@ -407,7 +427,7 @@ fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
 fn loom() -> Result<Tally> {
     let mut command = workspace::cargo();
     command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
-    command.env("RUSTFLAGS", "--cfg loom");
+    command.env("RUSTFLAGS", "--cfg loom").env_remove(WRAPPER);
     logged("loom", command)
 }
 
