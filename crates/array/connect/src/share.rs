@@ -115,7 +115,7 @@ impl Directory {
     /// fstab(5).
     pub fn parse(text: &str) -> Result<Self, DirectoryError> {
         let is_plain = |c: char| !c.is_whitespace() && !is_hidden(c) && c != '\\';
-        let is_below_root = text.starts_with('/') && text.trim_matches('/') != "";
+        let is_below_root = text.starts_with('/') && !text.trim_matches('/').is_empty();
         match is_below_root && text.chars().all(is_plain) {
             true => Ok(Self(text.to_owned())),
             false => Err(DirectoryError(text.to_owned())),

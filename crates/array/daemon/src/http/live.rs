@@ -63,8 +63,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 pub(super) async fn show(
     State(array): State<ArrayHandle>,
     Extension(streams): Extension<Arc<Streams>>,
-    connection: Option<Extension<Connection>>,
-    peer: Option<Extension<Peer>>,
+    (connection, peer): (Option<Extension<Connection>>, Option<Extension<Peer>>),
     laboratory: Option<Extension<Arc<Laboratory>>>,
     holder: Holder,
     Query(LiveQuery { topics }): Query<LiveQuery>,
