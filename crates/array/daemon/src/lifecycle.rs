@@ -11,6 +11,7 @@ use crate::tls::Names;
 use crate::{AuditFailure, Configuration, ServeOptions, TlsMode};
 use anyhow::{Context, anyhow};
 use control::{ArrayOptions, HttpsFault, PortalOptions};
+use jiff::Timestamp;
 use reactor::pool_record::sign_of_a_pool;
 use reactor::{ArrayHandle, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError};
 use rustix::fs::Mode;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 /// Time between two records of the last uses of tokens and sign-ins.
 const TIDY_INTERVAL: Duration = Duration::from_secs(60);
@@ -138,40 +140,20 @@ async fn supervise(
     tracing::info!("{status}");
     print_line(&status);
     crate::notify::ready(&status);
-    let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
-    let following = tokio::spawn(array.clone().follow());
+    let background = background(&surroundings, &array, state_dir.path(), certificate_ends);
     let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
-    let certificates = crate::certificates::follow(certificate_ends, Arc::clone(&surroundings.desk), array.clone());
-    let certificates = tokio::spawn(certificates);
-    let exporting = tokio::spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
-    let tidying_bundles = tokio::spawn(surroundings.bundles.clone().keep_tidy());
-    let forward = crate::notices::Forward::new(
-        Arc::clone(&surroundings.desk),
-        surroundings.audit.clone(),
-        array.clone(),
-        state_dir.path(),
-    );
-    let forwarding = tokio::spawn(forward.run());
     let (stop_notices, notices_stopped) = oneshot::channel::<()>();
     let notices_end = async { drop(notices_stopped.await) };
     let notices = tokio::spawn(crate::notices::run(Arc::clone(&surroundings.desk), array.clone(), notices_end));
-    let laboratory = Arc::clone(&surroundings.laboratory);
-    let recovering = tokio::spawn(Arc::clone(&laboratory).recover(array.clone()));
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
         ended = reactor.ended() => outcome = ended.and_then(|()| Err(anyhow!("the reactor ended by itself").into())),
     }
     crate::notify::stopping();
-    watchdog.abort();
-    following.abort();
-    exporting.abort();
-    tidying_bundles.abort();
-    certificates.abort();
-    forwarding.abort();
+    drop(background);
     running.stop().await;
-    recovering.abort();
-    let _late = tokio::time::timeout(LABORATORY_END, laboratory.stop()).await;
+    let _late = tokio::time::timeout(LABORATORY_END, surroundings.laboratory.stop()).await;
     let _ended_already = stop_recording.send(());
     let _ended = recorded.await;
     tidying.abort();
@@ -183,6 +165,25 @@ async fn supervise(
     let stopped = stop(&mut reactor, &mut signals).await;
     // If both failed, the reactor's error is the cause.
     stopped.and(outcome)
+}
+
+/// Starts what runs beside the array; it ends when the set is dropped.
+fn background(
+    surroundings: &Surroundings,
+    array: &ArrayHandle,
+    state_dir: &Path,
+    certificate_ends: Option<Timestamp>,
+) -> JoinSet<()> {
+    let Surroundings { desk, audit, bundles, laboratory, .. } = surroundings;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(crate::notify::feed_watchdog(array.clone()));
+    tasks.spawn(array.clone().follow());
+    tasks.spawn(crate::certificates::follow(certificate_ends, Arc::clone(desk), array.clone()));
+    tasks.spawn(crate::http::keep_days(surroundings.clone(), array.clone()));
+    tasks.spawn(bundles.clone().keep_tidy());
+    tasks.spawn(crate::notices::Forward::new(Arc::clone(desk), audit.clone(), array.clone(), state_dir).run());
+    tasks.spawn(Arc::clone(laboratory).recover(array.clone()));
+    tasks
 }
 
 /// Stores the last uses of tokens and sign-ins once a minute, reports refused sign-ins that were not reported,
