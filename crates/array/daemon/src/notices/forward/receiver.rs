@@ -28,7 +28,9 @@ pub(super) struct Receiver {
     /// Behind the last line that was sent.
     pub place: Place,
     /// Number of the last line that it gets, if its channel has left it.
-    pub until: Option<u64>,
+    until: Option<u64>,
+    /// Time at which its channel left it, or at which this array started afterwards.
+    left: Option<Instant>,
     failing: Option<Failing>,
 }
 
@@ -54,13 +56,29 @@ pub(super) enum Delivery {
 
 impl Receiver {
     pub(super) fn new(channel: Uuid, settings: SyslogSettings, place: Place, until: Option<u64>) -> Self {
-        Self { channel, settings, place, until, failing: None }
+        let left = until.map(|_| Instant::now());
+        Self { channel, settings, place, until, left, failing: None }
+    }
+
+    /// Number of the last line that it gets; absent if its channel has not left it.
+    pub(super) fn until(&self) -> Option<u64> {
+        self.until
+    }
+
+    /// Its channel leaves it after a line.
+    pub(super) fn leave(&mut self, last: u64) {
+        (self.until, self.left) = (Some(last), Some(Instant::now()));
+    }
+
+    /// Its channel is back.
+    pub(super) fn keep(&mut self) {
+        (self.until, self.left) = (None, None);
     }
 
     /// Whether nothing more is sent to it.
     pub(super) fn is_over(&self) -> bool {
         let Some(until) = self.until else { return false };
-        let is_lost = self.failing.as_ref().is_some_and(|failing| failing.since.elapsed() > FAREWELL);
+        let is_lost = self.failing.is_some() && self.left.is_some_and(|left| left.elapsed() > FAREWELL);
         if is_lost && self.place.seq < until {
             tracing::warn!(
                 server = self.settings.server,
@@ -87,6 +105,11 @@ impl Receiver {
             Err(error) => return self.failed(format!("the audit cannot be read: {error:#}")),
         };
         lines.retain(|line| self.until.is_none_or(|until| line.seq <= until));
+        // A channel that is enabled again continues behind its last line, not behind what was read.
+        let place = match self.until {
+            Some(until) if until < place.seq => Place::behind(until),
+            _ => place,
+        };
         let Some(first) = lines.first() else {
             self.place = place;
             return Delivery::Complete;

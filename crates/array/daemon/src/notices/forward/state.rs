@@ -72,7 +72,7 @@ impl State {
             channel: receiver.channel,
             settings: Some(receiver.settings.clone()),
             seq: receiver.place.seq,
-            until: receiver.until,
+            until: receiver.until(),
         });
         let pauses = self.pauses.iter();
         let pauses = pauses.map(|(id, seq)| Stored { channel: *id, settings: None, seq: *seq, until: None });
@@ -81,7 +81,7 @@ impl State {
 
     /// Whether the receivers are those of the channels.
     pub(super) fn agrees(&self, channels: &Channels) -> bool {
-        let current = || self.receivers.iter().filter(|receiver| receiver.until.is_none());
+        let current = || self.receivers.iter().filter(|receiver| receiver.until().is_none());
         current().count() == channels.wanting.len()
             && current().all(|receiver| channels.wanting.get(&receiver.channel) == Some(&receiver.settings))
             && self.pauses.keys().all(|id| channels.all.contains(id))
@@ -96,11 +96,11 @@ impl State {
             match channels.wanting.get(&id) {
                 Some(settings) if settings.same_receiver(&receiver.settings) => {
                     receiver.settings = settings.clone();
-                    receiver.until = None;
+                    receiver.keep();
                     channels.wanting.remove(&id);
                 }
-                _ if receiver.until.is_none() => {
-                    receiver.until = Some(last);
+                _ if receiver.until().is_none() => {
+                    receiver.leave(last);
                     places.insert(id, receiver.place.seq);
                 }
                 _ => {}
@@ -113,10 +113,10 @@ impl State {
         }
         places.retain(|id, _| channels.all.contains(id));
         self.pauses = places;
-        let left = self.receivers.iter().filter(|receiver| receiver.until.is_some()).count();
+        let left = self.receivers.iter().filter(|receiver| receiver.until().is_some()).count();
         let mut superfluous = left.saturating_sub(MAX_LEFT);
         self.receivers.retain(|receiver| {
-            let goes = receiver.until.is_some() && superfluous > 0;
+            let goes = receiver.until().is_some() && superfluous > 0;
             superfluous -= usize::from(goes);
             !goes
         });
