@@ -136,15 +136,23 @@ impl Laboratory {
         let scratch = Scratch::new(&wanted).map_err(|reason| LabRefusal::Unavailable { reason })?;
         let (stop, stopped) = watch::channel(None);
         let (end, ended) = watch::channel(());
-        let run = {
-            let mut runs = self.runs();
-            if let Some(current) = &runs.current {
-                return Err(LabRefusal::Running { id: current.id });
-            }
-            let run = wanted.run(self.archive.next_id(runs.known.keys().next_back().copied()), by);
-            runs.current = Some(Current { id: run.id, stop, ended });
-            runs.known.insert(run.id, run.clone());
-            run
+        let run = loop {
+            let mut ending = {
+                let mut runs = self.runs();
+                let is_running = |id| runs.known.get(&id).is_some_and(|run| run.state == LabRunState::Running);
+                match &runs.current {
+                    Some(current) if is_running(current.id) => return Err(LabRefusal::Running { id: current.id }),
+                    // It has its result, and older runs are being forgotten.
+                    Some(current) => current.ended.clone(),
+                    None => {
+                        let run = wanted.run(self.archive.next_id(runs.known.keys().next_back().copied()), by);
+                        runs.current = Some(Current { id: run.id, stop, ended });
+                        runs.known.insert(run.id, run.clone());
+                        break run;
+                    }
+                }
+            };
+            let _ended = ending.changed().await;
         };
         let record = Record { run: run.clone(), scratch: Some(scratch.clone()) };
         if let Err(error) = self.archive.write(record).await {
@@ -156,8 +164,8 @@ impl Laboratory {
         let (laboratory, array, id) = (Arc::clone(self), array.clone(), run.id);
         tokio::spawn(async move {
             run::run(&laboratory, &array, id, wanted, scratch, stopped).await;
-            laboratory.runs().current = None;
             laboratory.forget().await;
+            laboratory.runs().current = None;
             drop(end);
         });
         Ok(run)

@@ -125,7 +125,7 @@ async fn until_gone<F: Future<Output = Result<(), ControlError>>>(
     }
 }
 
-/// Removes a scratch volume. `now`: not by the trash.
+/// Removes a scratch volume. `now`: not by the trash, unless the trash has a lock, which keeps everything.
 async fn remove_volume(array: &ArrayHandle, volume: &str, now: bool) -> Result<(), ControlError> {
     match array.read(VolumeShow { volume: volume.to_owned() }).await {
         // A volume that an administrator has made his own.
@@ -134,8 +134,12 @@ async fn remove_volume(array: &ArrayHandle, volume: &str, now: bool) -> Result<(
         Err(ControlError::NotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     }
-    let delete = VolumeDelete { volume: volume.to_owned(), with_snapshots: true, revoke: true, now };
-    match array.call(delete).await {
+    let delete = |now| VolumeDelete { volume: volume.to_owned(), with_snapshots: true, revoke: true, now };
+    let deleted = match array.call(delete(now)).await {
+        Err(error) if error.code() == "trash-locked" => array.call(delete(false)).await,
+        deleted => deleted,
+    };
+    match deleted {
         Ok(_) | Err(ControlError::NotFound { .. }) => Ok(()),
         Err(error) => Err(error),
     }
