@@ -15,7 +15,10 @@ use crate::names::check_name;
 use crate::pools::state::Warning;
 use crate::record::Document;
 use crate::request::Request;
+use crate::schedules::record::ScheduleRecord;
+use crate::snapshots::record::SnapshotRecord;
 use pool::CatalogChange;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Restores an object from the trash.
@@ -66,6 +69,8 @@ impl Request for TrashRestore {
             _ => (Vec::new(), Vec::new()),
         };
         let published = published(&control.directory(), &what, &grants);
+        let restored = with.iter().chain([&item]).filter_map(TrashRecord::snapshot);
+        let schedules = schedules_of(&control.directory(), restored);
         let mut changes = vec![item.delete(), put(&what)?];
         let mut edits = vec![Edit::Trash(id, None), back(what)];
         for snapshot in &with {
@@ -75,6 +80,10 @@ impl Request for TrashRestore {
         for access in &grants {
             changes.push(access.put()?);
             edits.push(access.clone().into());
+        }
+        for schedule in schedules {
+            changes.push(schedule.put()?);
+            edits.push(schedule.into());
         }
         control.store(changes).await?;
         control.pool().volumes_resized(0, bytes);
@@ -121,6 +130,14 @@ impl TrashRestore {
         }
         Ok(what)
     }
+}
+
+/// Schedules that took these snapshots. What they remove next goes to the trash, as after a change of their rules: what
+/// is restored is not deleted for good by a schedule.
+fn schedules_of<'a>(directory: &Directory, restored: impl Iterator<Item = &'a SnapshotRecord>) -> Vec<ScheduleRecord> {
+    let ids: BTreeSet<Uuid> = restored.filter_map(|snapshot| snapshot.schedule).collect();
+    let schedules = ids.into_iter().filter_map(|id| directory.schedule_by_id(id));
+    schedules.map(|schedule| ScheduleRecord { rules_changed: true, ..schedule.clone() }).collect()
 }
 
 /// Change that stores the object's own document.
