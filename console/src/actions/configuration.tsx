@@ -189,16 +189,30 @@ function Since(props: { day: string }): JSX.Element {
   );
 }
 
+/** Random key under which the array keeps an answer for a retry. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join("-");
+}
+
 /** Progress and result of an apply, and the secrets that it generated. */
 function Applied(props: { plan: string | undefined }): JSX.Element {
   const applied = useQuery<ConfigurationApplied>(() => api("config", "applied"), PROGRESS_MS);
   const [secrets, setSecrets] = createSignal<GeneratedSecret[]>([]);
   const [failure, setFailure] = createSignal<Failure>();
+  const path = api("config", "applied", "secrets");
+  // A retry has the key of the request whose answer did not arrive, and gets the same secrets.
+  let key = newKey();
   const take = async () => {
     setFailure(undefined);
     try {
-      const { items } = await send<{ items: GeneratedSecret[] }>("POST", api("config", "applied", "secrets"));
-      setSecrets(items);
+      // An answer has some of them.
+      for (let left = true; left; ) {
+        const answer = send<{ items: GeneratedSecret[] }>("POST", path, undefined, undefined, undefined, key);
+        const { items } = await answer;
+        key = newKey();
+        setSecrets((before) => [...before, ...items]);
+        left = items.length > 0;
+      }
     } catch (error) {
       setFailure(asFailure(error));
     }

@@ -21,8 +21,9 @@ export async function send<T>(
   body?: unknown,
   signal?: AbortSignal,
   tag?: string,
+  key?: string,
 ): Promise<T> {
-  const { text } = await ask(method, path, body, signal, tag);
+  const { text } = await ask(method, path, body, signal, tag, key);
   return (text === "" ? undefined : JSON.parse(text)) as T;
 }
 
@@ -38,10 +39,21 @@ interface Answer {
   tag: string | undefined;
 }
 
-async function ask(method: Method, path: string, body?: unknown, signal?: AbortSignal, tag?: string): Promise<Answer> {
+async function ask(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  tag?: string,
+  key?: string,
+): Promise<Answer> {
   const number = signInNumber();
-  const once = () =>
-    answer(method, path, tag === undefined ? credentials() : { ...credentials(), "If-Match": tag }, body, signal);
+  const once = () => {
+    const headers: Record<string, string> = { ...credentials() };
+    if (tag !== undefined) headers["If-Match"] = tag;
+    if (key !== undefined) headers["Idempotency-Key"] = key;
+    return answer(method, path, headers, body, signal);
+  };
   try {
     return await once().catch(async (failure: unknown) => {
       // Another tab has signed in: its cookie is that of this tab, and needs another header.

@@ -50,8 +50,9 @@ pub(crate) fn help(problem: &Problem) -> Option<String> {
 /// Help for an alert: the array's sentence and the commands for it.
 pub(crate) fn alert_help(alert: &Alert) -> String {
     let subject = word(&alert.subject);
+    let is_name = alert.subject != ARRAY && !alert.subject.contains(char::is_whitespace);
     let fill = |command: &'static str| {
-        let words = command.split(' ').map(|part| match SUBJECTS.contains(&part) && alert.subject != ARRAY {
+        let words = command.split(' ').map(|part| match SUBJECTS.contains(&part) && is_name {
             true => &*subject,
             false => part,
         });

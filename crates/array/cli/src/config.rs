@@ -161,16 +161,20 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 async fn apply(apply: ConfigurationApply, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let started = client.post::<Job>("/api/v1/config/apply", &apply).await?.body;
     let ended = job::wait(started, None, client, output).await;
-    // An answer that is lost on the way can be had again.
-    let secrets = client.post_once::<List<GeneratedSecret>>("/api/v1/config/applied/secrets", &()).await;
     if ended.is_err() {
         output.warn("what was done is in GET /api/v1/config/applied; plan the document again to see what is left");
     }
-    // Shown even with --quiet: they are not kept.
-    for GeneratedSecret { kind, name, field, secret } in secrets?.items {
-        output.warn(&format!("{field} of {kind} {name}, shown once: {secret}"));
+    loop {
+        // An answer that is lost on the way can be had again.
+        let secrets = client.post_once::<List<GeneratedSecret>>("/api/v1/config/applied/secrets", &()).await?.items;
+        if secrets.is_empty() {
+            return ended;
+        }
+        // Shown even with --quiet: they are not kept.
+        for GeneratedSecret { kind, name, field, secret } in secrets {
+            output.warn(&format!("{field} of {kind} {name}, shown once: {secret}"));
+        }
     }
-    ended
 }
 
 fn show(plan: &ConfigurationPlan, output: &mut Output<'_, '_>) -> Result<(), CliError> {

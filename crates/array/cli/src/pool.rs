@@ -341,6 +341,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 trash_lock_seconds,
                 latency_alert_us: *latency,
             };
+            if let Some(seconds) = trash_lock_seconds.filter(|seconds| *seconds > 0) {
+                let time = trash_time(seconds);
+                let question = format!("keep what goes to the trash from everybody, without a way back: {time}?");
+                output.confirm_for(&path(name), client, &question).await?;
+            }
             let pool = client.patch::<Pool>(&path(name), &set).await?;
             output.made("pool", &pool, true)?;
             let limit = pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%"));

@@ -413,6 +413,15 @@ fn network(text: &str) -> Result<String, String> {
     Ok(network.to_string())
 }
 
+/// A rule of a share is for a whole network.
+fn without_host_bits(text: &str) -> Result<(), String> {
+    let network: IpNet = text.parse().map_err(|_| format!("{text:?} is no network"))?;
+    match network.trunc() {
+        whole if whole == network => Ok(()),
+        whole => Err(format!("bits behind the prefix are set: the network of this address is {whole}")),
+    }
+}
+
 impl Entry for Pool {
     const KIND: Kind = Kind::Pool;
     fn name(&self) -> String {
@@ -493,7 +502,7 @@ impl Entry for Export {
     }
     fn settle(&mut self) -> Result<Fields, Invalid> {
         if self.host.contains('/') {
-            let text = network(&self.host);
+            let text = network(&self.host).and_then(|text| without_host_bits(&text).map(|()| text));
             self.host = text.map_err(|reason| Invalid::new(field(Self::KIND.name(), &self.name(), "host"), reason))?;
         }
         Ok(Fields::new())

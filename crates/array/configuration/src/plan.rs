@@ -96,6 +96,13 @@ fn problem(step: &Step, present: &Configuration, wanted: &Configuration, now: Ti
             let used = portals.is_some_and(|portals| portals.values().any(is_used));
             (!used).then(|| "no portal is in this group".to_owned())
         }
+        (Op::Change, Kind::Pool) => {
+            let (before, after) = step.change.get("trash_lock_seconds")?;
+            (number(after) < number(before)).then(|| {
+                let now = number(before);
+                format!("trash_lock_seconds: the lock of the trash only becomes longer, and has {now} seconds")
+            })
+        }
         (Op::Change, Kind::Volume) => {
             let (before, after) = step.change.get("size_bytes")?;
             let shrinks = number(after) < number(before);

@@ -248,7 +248,7 @@ pub fn of_volume(system: System, facts: &Facts) -> Plan {
         warnings.push("no portal of the array takes logins:  windlass portal list".to_owned());
     }
     if system == System::Esxi && facts.lun.is_some_and(|lun| lun > 255) {
-        warnings.push("ESXi before 6.7 sees LUN numbers up to 255 only".to_owned());
+        warnings.push("ESXi before 6.5 does not look for LUNs above 255".to_owned());
     }
     // QEMU and the kubelet log in for each disk; other systems keep the disk of a session.
     let keeps_disk = !matches!(system, System::Libvirt | System::Kubernetes);

@@ -6,10 +6,12 @@ use crate::live::{LoginOutcome, SessionInfo};
 use crate::logins::LoginView;
 use crate::ports::PortalView;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Time without a command after which a session is called silent.
 const SILENT: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Difference of the largest segments from which on frames differ, and not only headers.
+const JUMBO: u32 = 1000;
 /// Largest LUN that ESXi before 6.5 looks for.
 const OLD_MAX_LUN: u16 = 255;
 /// Beginning of the initiator names that ESXi makes.
@@ -56,23 +58,38 @@ impl Looked<'_> {
         self.portals.iter().filter(|portal| portal.redirect.is_none())
     }
 
-    fn one_path(&self) -> Option<String> {
-        let used: BTreeSet<u16> = self.sessions.iter().map(|session| session.target_port).collect();
-        if used.len() != 1 {
-            return None;
+    /// Sessions of each initiator: a host with several is a cluster of machines with paths of their own.
+    fn machines(&self) -> BTreeMap<String, Vec<&SessionInfo>> {
+        let mut machines: BTreeMap<String, Vec<&SessionInfo>> = BTreeMap::new();
+        for session in self.sessions {
+            machines.entry(session.initiator.to_ascii_lowercase()).or_default().push(session);
         }
-        let mut unused = self.open_portals().filter(|portal| !used.contains(&portal.identifier));
-        let portal = unused.next()?;
-        let address = &portal.portal.advertised;
-        Some(format!("it has one path: log in at portal {address} too, so that it survives the loss of the other one"))
+        machines
+    }
+
+    /// The host, or its machine with this initiator, as the beginning of a sentence.
+    fn name_of(&self, initiator: &str) -> String {
+        if self.host.initiators.len() > 1 { format!("initiator {initiator}") } else { "it".to_owned() }
+    }
+
+    fn one_path(&self) -> Option<String> {
+        self.machines().into_iter().find_map(|(initiator, sessions)| {
+            let used: BTreeSet<u16> = sessions.iter().map(|session| session.target_port).collect();
+            let mut unused = self.open_portals().filter(|portal| !used.contains(&portal.identifier));
+            let portal = unused.next().filter(|_| used.len() == 1)?;
+            let (who, address) = (self.name_of(&initiator), &portal.portal.advertised);
+            Some(format!("{who} has one path: log in at portal {address} too, to survive the loss of the other one"))
+        })
     }
 
     fn one_path_used(&self) -> Option<String> {
         let transfers = |session: &&&SessionInfo| session.seen.units.iter().any(|unit| unit.transferred);
-        let used = self.sessions.iter().filter(transfers).count();
-        let paths = self.sessions.len();
-        (paths > 1 && used == 1).then(|| {
-            format!("reads and writes come over one of its {paths} paths: check its multipathing, such as round robin")
+        self.machines().into_iter().find_map(|(initiator, sessions)| {
+            let (used, paths) = (sessions.iter().filter(transfers).count(), sessions.len());
+            (paths > 1 && used == 1).then(|| {
+                let who = self.name_of(&initiator);
+                format!("{who} reads and writes over one of {paths} paths: check its multipathing, such as round robin")
+            })
         })
     }
 
@@ -80,7 +97,7 @@ impl Looked<'_> {
         let known = || self.sessions.iter().filter_map(|session| Some((session.mss_bytes?, *session)));
         let (least, slow) = known().min_by_key(|(mss, _)| *mss)?;
         let (most, fast) = known().max_by_key(|(mss, _)| *mss)?;
-        (least != most).then(|| {
+        (most.saturating_sub(least) >= JUMBO).then(|| {
             let (slow, fast) = (slow.peer_address.ip(), fast.peer_address.ip());
             format!(
                 "TCP segments have {least} bytes with {slow} and {most} with {fast}: jumbo frames are not on along every \

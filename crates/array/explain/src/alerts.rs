@@ -48,7 +48,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "certificate-ends",
-        "A certificate ends within 30 days, or has ended; it is critical in the last seven days. https is that of REST and console; any other name is a channel, which trusts the certificate as an authority.",
+        "A certificate ends within 30 days, or has ended; it is critical in the last seven days. The subject is REST and console, or a channel, which trusts the certificate as an authority.",
         &["Certificates are issued for a limited time."],
         &[
             Do("Replace the files of [tls] in the configuration, and restart the array. Of a channel:"),

@@ -56,6 +56,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of("job-failed", "A job has failed.", &[], &[Do("The job says why:"), Run("windlass job show JOB")]),
     told("job-started", "A job has started."),
     of(
+        "locks-not-adopted",
+        "Locks of snapshots that an older release left could not be stored in the pool. Requests still refuse to delete them.",
+        &["The pool has no space, or has stopped."],
+        &[Do("Give the pool space, and restart the array: each start tries again.")],
+    ),
+    of(
         "login-refused",
         "The array refused an iSCSI login.",
         &["A host that is not known.", "A wrong CHAP name or secret.", "A wrong target name."],
@@ -67,12 +73,6 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "An NFS client was silent for longer than its lease: its locks were released.",
         &["The client was switched off, or the network failed."],
         &[Do("If a virtual machine ran there: make sure that it has ended before it is started elsewhere.")],
-    ),
-    of(
-        "locks-not-adopted",
-        "Locks of snapshots that an older release left could not be stored in the pool. Requests still refuse to delete them.",
-        &["The pool has no space, or has stopped."],
-        &[Do("Give the pool space, and restart the array: each start tries again.")],
     ),
     of("notification-failing", "A channel could not be told of an alert.", &[], ALERT),
     told("pool-changed", "The pool has other settings."),

@@ -19,7 +19,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Run("windlass explain below-full")],
     ),
     told("clones-stay", "Clones of what is deleted stay, with their content."),
-    told("content-kept", "The content before a roll-back is kept as a snapshot."),
+    told("content-kept", "The content before the change is kept, as a snapshot or by snapshots that have it."),
     of(
         "content-lost",
         "The content before a roll-back is lost: nothing brings it back.",
@@ -38,6 +38,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         FREE,
     ),
     told("more-affected", "More objects are affected than the answer lists."),
+    of(
+        "no-space-to-keep",
+        "The space that the change promises is more than what is available: the change may be refused.",
+        &[],
+        FREE,
+    ),
     of(
         "not-granted",
         "A volume was restored without one of the grants that it had.",
@@ -60,12 +66,29 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of("pool-full", "The change was made, and the pool is full: writes that need new space fail.", &[], FREE),
     of("pool-stopped", "The pool has stopped: nothing can be written.", &[], &[Run("windlass explain pool-stopped")]),
+    told("promise-ends", "No space is kept for the volume any more: its writes fail when the pool is full."),
+    told(
+        "quota-not-checked",
+        "The roll-back is refused if the content of the snapshot is more than the quota of its share allows; only the roll-back finds out.",
+    ),
+    of(
+        "quota-used-up",
+        "The new quota is not above what the share uses: its writes that need space fail at once.",
+        &[],
+        &[Do("Let hosts delete files, or set a larger quota:"), Run("windlass share set SHARE --quota SIZE")],
+    ),
     told("running-already", "A job of this kind runs already: no second one is started."),
     of(
         "size-changed",
-        "A roll-back has changed the size of a volume to that of its snapshot.",
-        &["The volume was grown after the snapshot was taken."],
+        "The change gives the volume another size.",
+        &["It is grown.", "A roll-back gives it the size of its snapshot."],
         &[Do("Let its hosts read the size again, and check the file systems on it.")],
     ),
     told("snapshots-stay", "The snapshots that a schedule has taken stay when it is deleted."),
+    of(
+        "write-cache-on",
+        "Writes are acknowledged before they are durable: what a host has written since its last flush is lost when the array stops without warning.",
+        &[],
+        &[Do("Use it only for hosts that flush, as file systems and databases do.")],
+    ),
 ];

@@ -181,9 +181,9 @@ impl Rehearsed for ExportGrant {
             let why = format!("it can only read share {}: its writes fail at once", share.name);
             rehearsal = rehearsal.breaks_users(users(), &why);
         }
-        if record.squash != existing.squash {
-            let why = format!("its users become the anonymous user: {}", record.squash.name());
-            rehearsal = rehearsal.breaks_users(users(), &why);
+        if record.squash > existing.squash {
+            let who = if record.squash == Squash::All { "all its users become" } else { "its user root becomes" };
+            rehearsal = rehearsal.breaks_users(users(), &format!("{who} the anonymous user"));
         }
         if record.privileged_port && !existing.privileged_port {
             rehearsal = rehearsal.breaks_users(users(), "its calls from ports of 1024 and above are refused");

@@ -55,8 +55,8 @@ pub enum ExportTo {
     Any,
 }
 
-/// Users whose identifiers become the anonymous ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Users whose identifiers become the anonymous ones; the stricter, the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Squash {
     /// No user.

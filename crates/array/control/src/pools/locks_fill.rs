@@ -13,6 +13,7 @@ use crate::events::view::AlertView;
 use crate::live::Level;
 use crate::pools::unique::Patience;
 use pool::ObjectId;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Time between two looks.
@@ -80,9 +81,14 @@ impl Control {
         for snapshot in directory.snapshots() {
             if snapshot.is_locked(now) { &mut locked } else { &mut others }.push(snapshot.object);
         }
+        // A locked snapshot keeps its volume or share, too.
+        let mut kept = BTreeSet::new();
+        for item in directory.trash().filter(|item| item.lock(now).is_some()) {
+            kept.extend([item.what.id()].into_iter().chain(item.what.source()));
+        }
         for item in directory.trash() {
             let whole = item.what.source().filter(|_| item.with_source).unwrap_or(item.what.id());
-            let is_locked = item.lock(now).is_some() || directory.locked_trash(whole, now).is_some();
+            let is_locked = item.lock(now).is_some() || kept.contains(&whole);
             if is_locked { &mut locked } else { &mut others }.push(item.what.object());
         }
         others.sort_unstable();

@@ -72,7 +72,8 @@ impl Rehearsed for ShareSet {
             let why = format!("it mounts /{name} from then on; a mount of /{} goes on until it ends", before.name);
             rehearsal = rehearsal.breaks_users(users(), &why);
         }
-        if record.protocols != before.protocols {
+        let (now, then) = (before.protocols, record.protocols);
+        if (now.v3 && !then.v3) || (now.v4 && !then.v4) {
             let why = format!("it may use the share by {} alone", record.protocols.name());
             rehearsal = rehearsal.breaks_users(users(), &why);
         }

@@ -8,6 +8,8 @@ use crate::request::Request;
 use crate::system::certificates_in_use::{Certificate, CertificateUse};
 use jiff::{SignedDuration, Timestamp};
 
+/// Subject of the alert about the certificate of REST: no channel has a name with blanks.
+const OF_REST: &str = "REST and console";
 /// Time before the end from which on it is a warning.
 const WARN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Time before the end from which on it is critical.
@@ -47,7 +49,7 @@ impl Control {
             let verb = if *ends <= now { "ended" } else { "ends" };
             let (subject, what, help) = match of {
                 CertificateUse::Https => (
-                    "https",
+                    OF_REST,
                     "the certificate of REST and console".to_owned(),
                     "replace the certificate, and restart the array: hosts do not notice",
                 ),

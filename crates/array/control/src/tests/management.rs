@@ -19,7 +19,7 @@ fn certificates_that_end_soon_are_alerts() {
     };
     assert_eq!(alerts(vec![of(CertificateUse::Https, 31), of(siem(), 400)]), []);
     let both = alerts(vec![of(CertificateUse::Https, 29), of(siem(), 6)]);
-    let expected = [("siem", Severity::Critical), ("https", Severity::Warning)];
+    let expected = [("siem", Severity::Critical), ("REST and console", Severity::Warning)];
     assert_eq!(both, expected.map(|(subject, severity)| ("certificate-ends", subject.to_owned(), severity)));
     assert_eq!(array.run(AlertList).unwrap()[1].message.split(" ends on ").count(), 2);
     assert_eq!(alerts(vec![of(CertificateUse::Https, 300)]), []);

@@ -115,13 +115,17 @@ impl Bundles {
         Ok(())
     }
 
-    /// Removes what is not kept any more, and, unless a bundle is being made, what is left of one that was not
-    /// finished.
+    /// Removes bundles that are not kept any more.
+    pub(crate) fn expire(&self, now: Timestamp) -> anyhow::Result<()> {
+        self.remove_old(now, MAX_BUNDLES)
+    }
+
+    /// The same, and, unless a bundle is being made, what is left of one that was not finished.
     pub(crate) fn tidy(&self, now: Timestamp) -> anyhow::Result<()> {
         if let Some(_place) = self.place() {
             remove_file(&self.directory.join(INCOMPLETE))?;
         }
-        self.remove_old(now, MAX_BUNDLES)
+        self.expire(now)
     }
 
     /// Removes what is not kept any more, again and again, until it is aborted.

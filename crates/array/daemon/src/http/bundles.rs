@@ -67,7 +67,7 @@ const fn names(is_replaced: bool) -> BundleNames {
     responses((status = 200, body = List<Bundle>))
 )]
 pub(super) async fn list(Extension(bundles): Extension<Bundles>) -> Result<Json<List<Bundle>>, Fault> {
-    let found = aside(move || bundles.tidy(Timestamp::now()).and_then(|()| bundles.list()));
+    let found = aside(move || bundles.expire(Timestamp::now()).and_then(|()| bundles.list()));
     let bundle = |of: crate::bundle::Bundle| Bundle {
         id: of.id,
         created: of.created,

@@ -234,8 +234,8 @@ pub(super) async fn applied(Extension(plans): Extension<Arc<Plans>>) -> Result<J
     Ok(Json(plans.applied()?))
 }
 
-/// Returns the secrets that applies have generated since the last such request, and forgets them. With an
-/// `Idempotency-Key`, a repeat gets the same answer.
+/// Returns secrets that applies have generated, at most 500, and forgets them: a client repeats the request until none
+/// is left. With an `Idempotency-Key`, a repeat gets the same answer.
 #[utoipa::path(
     post,
     path = "/api/v1/config/applied/secrets",

@@ -16,12 +16,12 @@ impl Addresses {
     pub(super) fn new(urls: &[String]) -> Self {
         let mut texts = Vec::new();
         for url in urls {
-            let shown = shown_url(url);
-            let open = shown.trim_end_matches(HIDDEN).len() - 1;
             // A peer may repeat the path in its answer.
-            let path = url.get(open..).filter(|path| path.len() >= LEAST_PATH && !url.contains('@'));
+            let (_, rest) = url.split_once("://").unwrap_or_default();
+            let path = rest.find(['/', '?', '#']).and_then(|at| rest.get(at..));
+            let path = path.filter(|path| path.len() >= LEAST_PATH);
             texts.extend(path.map(|path| (path.to_owned(), format!("/{HIDDEN}"))));
-            texts.push((url.clone(), shown));
+            texts.push((url.clone(), shown_url(url)));
         }
         texts.sort_unstable_by_key(|(text, _)| std::cmp::Reverse(text.len()));
         Self { texts }
@@ -72,6 +72,8 @@ mod tests {
             addresses.hidden(text),
             "POST https://h.example.org/(hidden): Cannot POST /(hidden); https://q.example.org/(hidden). https://h.example.org/(hidden) is well"
         );
+        let named = Addresses::new(&["https://user:pw@h.example.org/services/a@SECRET".to_owned()]);
+        assert_eq!(named.hidden("Cannot POST /services/a@SECRET"), "Cannot POST /(hidden)");
         let mut document = json!({ "of": [{ "detail": text }] });
         addresses.hide_in(&mut document);
         assert!(!document.to_string().contains("SECRET"), "{document}");

@@ -182,8 +182,13 @@ impl Collect {
         let status = response.status();
         let bytes = axum::body::to_bytes(response.into_body(), MAX_MEMBER_BYTES).await;
         let text = String::from_utf8_lossy(&bytes.map_err(|error| error.to_string())?).into_owned();
-        let cut = || text.chars().take(MAX_ERROR).collect::<String>();
-        if status == StatusCode::OK { Ok(text) } else { Err(format!("{status} {}", cut())) }
+        if status == StatusCode::OK {
+            return Ok(text);
+        }
+        // Half an address would not be found and hidden.
+        let error: String = text.chars().take(MAX_ERROR).collect();
+        let whole_words = error.rsplit_once(char::is_whitespace).map_or("", |(words, _)| words);
+        Err(format!("{status} {}", if error.len() < text.len() { whole_words } else { &*error }))
     }
 
     /// A document with the elements of all parts of its list, as far as they fit into a file.

@@ -12,6 +12,8 @@ use uuid::Uuid;
 
 /// Largest number of plans.
 const MAX_PLANS: usize = 2;
+/// Generated secrets in an answer: such an answer is small enough to be repeated.
+const SECRETS_AT_ONCE: usize = 500;
 /// Number of generated secrets that wait from which no further apply begins.
 const MAX_SECRETS: usize = 10_000;
 /// Time for which a plan is kept.
@@ -153,8 +155,11 @@ impl Plans {
         Ok(applied)
     }
 
-    /// Takes the generated secrets: they are given once.
+    /// Takes generated secrets: they are given once, some at a time.
     pub(super) fn take_secrets(&self) -> Vec<GeneratedSecret> {
-        std::mem::take(&mut self.inner().secrets).into_values().collect()
+        let secrets = &mut self.inner().secrets;
+        let next = secrets.keys().nth(SECRETS_AT_ONCE).cloned();
+        let rest = next.map(|next| secrets.split_off(&next)).unwrap_or_default();
+        std::mem::replace(secrets, rest).into_values().collect()
     }
 }
