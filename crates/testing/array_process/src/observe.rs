@@ -45,6 +45,8 @@ pub struct Memory {
     pub resident_bytes: u64,
     /// Most that was ever resident, in bytes (`VmHWM`).
     pub peak_resident_bytes: u64,
+    /// Resident pages of files, which are those of the program itself, in bytes (`RssFile`).
+    pub program_bytes: u64,
 }
 
 /// Memory of process `pid`, from `/proc/PID/status`.
@@ -59,6 +61,7 @@ pub fn memory(pid: u32) -> Result<Memory> {
     Ok(Memory {
         resident_bytes: kilobytes("VmRSS").with_context(|| format!("no VmRSS in {path}"))?,
         peak_resident_bytes: kilobytes("VmHWM").with_context(|| format!("no VmHWM in {path}"))?,
+        program_bytes: kilobytes("RssFile").with_context(|| format!("no RssFile in {path}"))?,
     })
 }
 
@@ -99,6 +102,7 @@ mod tests {
     #[test]
     fn this_process_has_memory() {
         let memory = memory(std::process::id()).unwrap();
+        assert!(memory.program_bytes > 0 && memory.resident_bytes > memory.program_bytes);
         assert!(memory.resident_bytes > 0 && memory.peak_resident_bytes >= memory.resident_bytes);
     }
 }

