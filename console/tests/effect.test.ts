@@ -95,7 +95,7 @@ test("access that becomes read-only names the hosts whose writes fail", async ()
   await run("access", "grant", "vms", "--any");
   await page.goto(`${array.url}/shares/vms/access`);
   await page.getByRole("button", { name: /Grant/ }).first().click();
-  await dialog().getByLabel("To", { exact: true }).selectOption("any");
+  await dialog().getByLabel("To", { exact: true }).selectOption({ label: "everybody" });
   await dialog().getByLabel("Read-only").check();
   await dialog().getByText("access any host: it can only read share vms").waitFor();
   await page.keyboard.press("Escape");
@@ -111,7 +111,7 @@ test("two changes of one schedule show both versions; its runs are no change", a
   await run("schedule", "run", "nightly");
   await run("schedule", "set", "nightly", "--keep-last", "9");
   await dialog().getByRole("button", { name: "Change schedule" }).click();
-  await dialog().getByText("Somebody else has changed it meanwhile.").waitFor();
+  await dialog().getByText("It was changed meanwhile.").waitFor();
   const row = dialog().locator("tr", { hasText: "keep last" });
   expect((await row.allInnerTexts()).join().replace(/\s+/g, " ")).toContain("keep last 3 9 5");
   await dialog().getByRole("button", { name: "Change schedule" }).click();
