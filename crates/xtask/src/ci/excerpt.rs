@@ -8,7 +8,7 @@ const WIDTH: usize = 300;
 
 /// Words that only a failed step or a panicked test prints, and words that programs under test also
 /// print when all is well.
-const FAILED: [&str; 3] = ["FAILED", "panicked at", "violation"];
+const FAILED: [&str; 4] = ["FAILED", "panicked at", "violation", "process didn't exit successfully"];
 const ERRORS: [&str; 2] = ["error:", "error["];
 
 /// Returns the lines of `output` about a failure, each with the lines after it; without any, its
