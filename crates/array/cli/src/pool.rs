@@ -160,7 +160,7 @@ impl Resource for Pool {
         wide("trashed", |pool| Value::Number(pool.trash)),
         wide("keeps", |pool| trash_time(pool.trash_seconds).into()),
         wide("locks", |pool| trash_time(pool.trash_lock_seconds).into()),
-        wide("latency-alert", |pool| latency_alert(pool).into()),
+        wide("slow-above", |pool| latency_alert(pool).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
         column("commit", |pool| percent::shown(pool.commitment_percent).into()),
