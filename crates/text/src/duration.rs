@@ -70,6 +70,11 @@ pub fn exact(time: Duration) -> String {
     format!("{}{letter}", seconds / unit)
 }
 
+/// The same for a number of seconds.
+pub fn exact_seconds(seconds: u32) -> String {
+    exact(Duration::from_secs(seconds.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -260,7 +260,7 @@ fn latency_alert(pool: &Pool) -> String {
 fn trash_time(seconds: u32) -> String {
     match seconds {
         0 => "off".to_owned(),
-        seconds => api::duration::exact(Duration::from_secs(seconds.into())),
+        seconds => api::duration::exact_seconds(seconds),
     }
 }
 

@@ -7,7 +7,6 @@ use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
 use api::{Keep, PreviewedSnapshot, Schedule, ScheduleCreate, SchedulePreview, SchedulePreviewed, ScheduleSet, When};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Days of the week, Monday first.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -166,7 +165,7 @@ impl Resource for Schedule {
 }
 
 fn duration(seconds: u32) -> String {
-    api::duration::exact(Duration::from_secs(seconds.into()))
+    api::duration::exact_seconds(seconds)
 }
 
 /// `every 15m`, `daily 02:00`, `weekly sun@03:00`.

@@ -46,6 +46,7 @@ pub use thresholds::SoftThresholds;
 pub use what_if::{SpaceWhatIf, WhatIfView};
 
 use pool::{Growth, ObjectId, PoolSpace};
+use text::duration::exact_seconds;
 
 /// Lists all pools.
 #[derive(Clone, Debug)]
@@ -231,9 +232,9 @@ impl Request for PoolSet {
         }));
         changes.extend(self.trash_seconds.map(|seconds| match seconds {
             0 => "trash off".to_owned(),
-            seconds => format!("trash kept for {}", in_words(seconds)),
+            seconds => format!("trash kept for {}", exact_seconds(seconds)),
         }));
-        changes.extend(self.trash_lock_seconds.map(|seconds| format!("trash locked for {}", in_words(seconds))));
+        changes.extend(self.trash_lock_seconds.map(|seconds| format!("trash locked for {}", exact_seconds(seconds))));
         changes.extend(self.latency_alert_us.map(|limit_us| match limit_us {
             0 => "no alert for slow commands".to_owned(),
             limit_us => format!("alert for commands slower than {limit_us} µs"),
@@ -390,16 +391,12 @@ fn check_trash(locked_seconds: u32, settings: &PoolRecord) -> Result<(), Control
         return Err(TrashError::LockStays { seconds: locked_seconds }.into());
     }
     if i64::from(lock_seconds) > age.as_secs() {
-        let (lock, kept) = (in_words(lock_seconds), in_words(u32::try_from(age.as_secs()).unwrap_or(u32::MAX)));
+        let (lock, kept) =
+            (exact_seconds(lock_seconds), exact_seconds(u32::try_from(age.as_secs()).unwrap_or(u32::MAX)));
         let reason = format!("the trash keeps what is deleted for {kept}: its lock of {lock} cannot be longer");
         return Err(ControlError::InvalidSetting(reason));
     }
     Ok(())
-}
-
-/// `36h`, `7d`.
-fn in_words(seconds: u32) -> String {
-    text::duration::exact(std::time::Duration::from_secs(seconds.into()))
 }
 
 /// Free and unpromised bytes.

@@ -11,7 +11,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 /// Shortest time between two runs, in seconds.
 const LEAST_SECONDS: u32 = 60;
@@ -137,7 +136,7 @@ impl fmt::Display for When {
         const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
         match self {
             Self::Every { seconds } => {
-                write!(formatter, "every {}", text::duration::exact(Duration::from_secs((*seconds).into())))
+                write!(formatter, "every {}", text::duration::exact_seconds(*seconds))
             }
             Self::Daily { minute } => write!(formatter, "daily {:02}:{:02}", minute / 60, minute % 60),
             Self::Weekly { day, minute } => {

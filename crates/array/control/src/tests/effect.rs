@@ -199,9 +199,8 @@ fn a_change_of_a_volume_says_what_cannot_be_undone() {
     assert_eq!(compare(&array, &taken, false).problem.unwrap().code(), "exists");
 }
 
-#[test]
-fn a_change_of_a_share_names_the_hosts_that_notice() {
-    let array = Array::new();
+/// Share s1, which every host may read and write.
+fn open_share(array: &Array) {
     array.run(ShareCreate::new("s1")).unwrap();
     let grant = ExportGrant {
         share: "s1".to_owned(),
@@ -212,6 +211,12 @@ fn a_change_of_a_share_names_the_hosts_that_notice() {
         privileged_port: false,
     };
     array.run(grant).unwrap();
+}
+
+#[test]
+fn a_change_of_a_share_names_the_hosts_that_notice() {
+    let array = Array::new();
+    open_share(&array);
     let object = array.run(ShareShow { share: "s1".to_owned() }).unwrap().object.id;
     array.catalog.set_mapped(object, 3 * MIB);
     let set = |change: ShareSet| ShareSet { share: "s1".to_owned(), ..change };
@@ -239,16 +244,7 @@ fn a_revocation_names_the_sessions_that_lose_the_volume() {
     assert_eq!(compare(&array, &revoke(Revoke::All), false).breaks.len(), 3);
     assert_eq!(compare(&array, &revoke(Revoke::All), false), Effect::default());
 
-    array.run(ShareCreate::new("s1")).unwrap();
-    let grant = ExportGrant {
-        share: "s1".to_owned(),
-        grantee: ExportGrantee::Any,
-        read_only: false,
-        squash: None,
-        anonymous: None,
-        privileged_port: false,
-    };
-    array.run(grant).unwrap();
+    open_share(&array);
     let share = ShareDelete { share: "s1".to_owned(), with_snapshots: true, now: false };
     assert_eq!(compare(&array, &share, false).problem.unwrap().code(), "in-use");
     let effect = compare(&array, &ExportRevoke { share: "s1".to_owned(), grantee: None }, false);

@@ -271,15 +271,21 @@ fn locks_of_an_older_release_are_adopted_by_the_pool() {
     }
 }
 
-/// The error of the commit went nowhere: nothing said that the pool itself would delete these snapshots.
-#[test]
-fn locks_that_cannot_be_adopted_are_an_event() {
+/// Snapshot v1@s, locked for 40 hours by its document alone.
+fn locked_by_older_release() -> (Array, SnapshotRecord) {
     let array = Array::new();
     array.create("v1");
     let record = take(&array, "s").record;
     let end = full_hour(Environment::now(&*array.environment)) + SignedDuration::from_hours(40);
     let older = SnapshotRecord { locked_until: Some(end), ..record.clone() };
     block_on(array.control.catalog().commit(vec![older.put().unwrap(), array.control.put_time().unwrap()])).unwrap();
+    (array, record)
+}
+
+/// The error of the commit went nowhere: nothing said that the pool itself would delete these snapshots.
+#[test]
+fn locks_that_cannot_be_adopted_are_an_event() {
+    let (array, record) = locked_by_older_release();
     *array.catalog.fail_next.borrow_mut() = Some(PoolError::PoolFull);
     let again = Array::over(std::rc::Rc::clone(&array.catalog)).unwrap();
     assert_eq!(again.control.object(record.object).unwrap().locked_until, None);
@@ -298,12 +304,7 @@ fn locks_that_cannot_be_adopted_are_an_event() {
 /// The same for a snapshot that went to the trash with its volume.
 #[test]
 fn locks_in_the_trash_are_adopted_by_the_pool() {
-    let array = Array::new();
-    array.create("v1");
-    let record = take(&array, "s").record;
-    let end = full_hour(Environment::now(&*array.environment)) + SignedDuration::from_hours(40);
-    let older = SnapshotRecord { locked_until: Some(end), ..record.clone() };
-    block_on(array.control.catalog().commit(vec![older.put().unwrap(), array.control.put_time().unwrap()])).unwrap();
+    let (array, record) = locked_by_older_release();
     let array = Array::over(array.catalog).unwrap();
     // As an older release left it.
     let unlock = CatalogChange::Unlock { id: record.object, now: Hour::MAX };

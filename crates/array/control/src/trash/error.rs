@@ -2,13 +2,8 @@
 
 use crate::condition::{Class, Condition, Noun, Parameters};
 use jiff::Timestamp;
-use std::time::Duration;
+use text::duration::exact_seconds;
 use thiserror::Error;
-
-/// `36h`, `7d`.
-fn exact(seconds: u32) -> String {
-    text::duration::exact(Duration::from_secs(seconds.into()))
-}
 
 /// Reason why a request for an object in the trash was not executed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -38,13 +33,13 @@ pub enum TrashError {
         until: Timestamp,
     },
     /// The lock of the trash would become shorter.
-    #[error("the trash is locked for {}, and its lock becomes longer only", exact(*seconds))]
+    #[error("the trash is locked for {}, and its lock becomes longer only", exact_seconds(*seconds))]
     LockStays {
         /// Present length of the lock.
         seconds: u32,
     },
     /// While the trash has a lock, what is deleted goes there.
-    #[error("{noun} {name} cannot be deleted for good at once: the trash is locked for {}", exact(*seconds))]
+    #[error("{noun} {name} cannot be deleted for good at once: the trash is locked for {}", exact_seconds(*seconds))]
     MustPass {
         /// Kind of the object.
         noun: Noun,
