@@ -114,7 +114,7 @@ test("a wrong secret is seen, and then what the host does", async () => {
   expect(rows.find(({ initiator }) => initiator === IQN)?.outcome).toBe("ok");
 });
 
-test("the page of a host is told what happens, and does not ask each second", async () => {
+test("the page of a host follows the stream, and does not poll", async () => {
   await page.goto(`${array.url}/hosts/connect/watch?system=esxi&host=esx05&volume=win-dc1`);
   await page.getByText("logs in").waitFor();
   let asked = 0;

@@ -137,7 +137,7 @@ const timesWith = (present: string, times: typeof TIMES): typeof TIMES =>
     ? times
     : [{ value: present, label: `as it is: ${period(Number(present))}` }, ...times];
 
-/** Sets how long the trash keeps what is deleted from now on, and how long nobody can delete it for good. */
+/** Sets how long the trash keeps what is deleted from now on, and for how long it cannot be deleted for good. */
 export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
   const locked = String(props.pool.trash_lock_seconds ?? 0);
   const [seconds, setSeconds] = createSignal(String(props.pool.trash_seconds ?? 0));
@@ -183,7 +183,7 @@ export function KeepTrash(props: Closing & { pool: Pool }): JSX.Element {
         value={lock()}
         onInput={setLock}
         options={timesWith(lock(), locks().filter(isPossible))}
-        hint="For this time nobody can delete for good what goes to the trash from now on: neither an administrator, nor the array for hosts that need space. It can become longer, and never shorter. Locks may fill the pool."
+        hint="What goes to the trash from now on cannot be deleted for good during this time, neither by an administrator nor by the array for hosts that need space. The time can only become longer. Locks may fill the pool."
       />
     </ChangeDialog>
   );

@@ -1,4 +1,4 @@
-// One resource that the stream sends whenever it changes, so that nobody asks for it each second.
+// One resource that the stream sends whenever it changes, so that the page need not poll it.
 
 import type { Accessor } from "solid-js";
 import { answered, INTERVAL_MS, type Query, useQuery } from "../api/query";

@@ -1,4 +1,4 @@
-// Locks: until their end nobody deletes what they keep.
+// Locks: what they keep cannot be deleted before they end.
 
 import { type JSX, Show } from "solid-js";
 import { now } from "./now";

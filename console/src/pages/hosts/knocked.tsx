@@ -1,5 +1,5 @@
-// Who knocked: initiators that could use no volume, with the reason and what helps, and logged-in initiators that belong to
-// no host.
+// Initiators that tried to log in and could use no volume, with the reason and what helps, and logged-in initiators
+// that belong to no host.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";

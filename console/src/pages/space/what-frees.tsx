@@ -1,4 +1,4 @@
-// What is in the trash, snapshots, and volumes and shares without a host, by the space that deleting each alone frees.
+// Snapshots, objects in the trash, and volumes and shares without a host, by the space that deleting each alone frees.
 
 import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
@@ -58,7 +58,7 @@ const COLUMNS: Column<Freeable>[] = [
     key: "locked",
     title: "Locked",
     rank: 2,
-    about: "Until the end of the lock nobody can delete it",
+    about: "It cannot be deleted before the lock ends",
     cell: (of) => <Locked of={of} />,
     by: ({ locked_until }) => locked_until ?? "",
   },

@@ -37,7 +37,7 @@ const COLUMNS: Column<Trashed>[] = [
     key: "locked",
     title: "Locked",
     rank: 2,
-    about: "Until the end of the lock nobody can delete it for good, not even an administrator",
+    about: "It cannot be deleted for good before the lock ends, not even by an administrator",
     cell: (of) => <Locked of={of} />,
     by: ({ locked_until }) => locked_until ?? "",
   },

@@ -22,7 +22,7 @@ pub enum Verb {
         #[arg(long)]
         ended: bool,
     },
-    /// Acknowledge an alert: no channel is told of it again, but of its end
+    /// Acknowledge an alert: channels receive no further message about it, except that it ended
     #[command(
         after_help = "Examples:\n  windlass alert ack pool-threshold --note 'new disk ordered'\n  windlass alert ack sign-in-failed --for 2h\n\nThe acknowledgement also ends when the alert becomes more severe."
     )]

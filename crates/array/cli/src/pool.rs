@@ -29,7 +29,7 @@ pub enum Verb {
     Set(Set),
     /// List what could be deleted to free space: what frees most comes first
     #[command(
-        after_help = "Examples:\n  windlass pool frees\n  windlass pool frees p0 --limit 10\n\nThe list has what is in the trash, snapshots, and volumes and shares that are granted to nobody.\nWhat several of them free together, says  windlass pool what-if --with-snapshots NAME…"
+        after_help = "Examples:\n  windlass pool frees\n  windlass pool frees p0 --limit 10\n\nThe list has what is in the trash, snapshots, and volumes and shares without a grant.\nwindlass pool what-if --with-snapshots NAME…  shows what several of them free together."
     )]
     Frees {
         /// Name; default: the array's pool

@@ -236,7 +236,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     of(
         "sign-in-failed",
-        "Many sign-ins or tokens were wrong: passwords may be being guessed.",
+        "Many sign-ins or tokens were wrong, which may be an attempt to guess passwords.",
         &["A program uses an old token or password.", "An attack."],
         &[
             Do("The audit has names and addresses:"),

@@ -53,7 +53,7 @@ impl Rehearsed for ReservationClear {
             let holds = row.is_reserve || row.registration.registration.holder;
             let why = match holds {
                 true => "it loses its reservation: others can write to the volume at once",
-                false => "it loses its registration, and is told so",
+                false => "it loses its registration, and learns it with its next command",
             };
             let name = row.registration.host.unwrap_or(row.registration.registration.initiator);
             all.breaks(BrokenKind::Registration, name, why)

@@ -48,7 +48,7 @@ impl ManagementCondition {
 
     const fn help(self) -> &'static str {
         match self {
-            Self::SignInFailed => "passwords may be being guessed: the audit has names and addresses",
+            Self::SignInFailed => "this may be an attempt to guess passwords: the audit has names and addresses",
             Self::AuditNotWritten | Self::HistoryNotWritten => "free space in the state directory, or repair it",
             Self::HistoryLimited => "raise [history] limit in the configuration to keep more",
             Self::PoolFullSoon => "grow the pool, or free space: snapshots, the trash, reclaim",

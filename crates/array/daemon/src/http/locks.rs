@@ -1,4 +1,5 @@
-//! Locks that only admins set: nobody can end a lock, and while it is kept it may fill the pool.
+//! Longest lock that an operator sets: a lock cannot be ended, and may fill the pool, so longer ones need the role
+//! admin.
 
 use crate::http::problem::{Fault, Refusal};
 use crate::people::Caller;
