@@ -111,8 +111,6 @@ fn large_and_small_commands_together_stay_within_the_limit() {
     println!("{} MiB, and {} MiB of the program", peak >> 20, memory.program_bytes >> 20);
 }
 
-/// Most resident memory with `--memory 128M` and no connection: the setting, and the program.
-const LIMIT_OF_128M: u64 = (128 + 24) << 20;
 /// Most resident memory that each connection adds.
 const PER_CONNECTION: u64 = 512 << 10;
 
