@@ -1,1 +1,1 @@
-import{Ct as e,Et as t,St as n,_t as r,gt as i,ht as a}from"./shared.js";var o=1e3;function s(s,c){return i(s,t=>e(c(t),t)),(e,i)=>(r(()=>[i()??[]].flat()),t(e,()=>a()?n:o))}export{s as t};
+import{Ct as e,Dt as t,_t as n,gt as r,vt as i,wt as a}from"./shared.js";var o=1e3;function s(s,c){return n(s,e=>a(c(e),e)),(n,a)=>(i(()=>[a()??[]].flat()),t(n,()=>r()?e:o))}export{s as t};

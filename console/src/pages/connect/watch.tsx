@@ -7,13 +7,12 @@ import { followed } from "../../live/followed";
 import { Copy } from "../../parts/copy";
 import { now } from "../../parts/now";
 import { Ago } from "../../parts/numbers";
+import { PRIMITIVE_NAMES, standing } from "../../parts/offload/standings";
 import { Shown } from "../../parts/state";
 import type { Choice } from "./steps";
 
 /** Time after which a host that did nothing may need help. */
 const PATIENCE_MS = 60_000;
-
-const PRIMITIVES: Record<string, string> = { ats: "ATS", xcopy: "CLONE", zero: "ZERO", unmap: "DELETE" };
 
 const pathOf = ({ host, volume }: { host: string; volume?: string | null | undefined }): string =>
   withQuery("/api/v1/connect/state", { host, volume: volume ?? undefined });
@@ -163,14 +162,7 @@ function Seen(props: { state: ConnectState }): JSX.Element {
       <For each={props.state.primitives}>
         {(row) => (
           <Row sign={row.status === "supported" ? "seen" : row.status === "unknown" ? "missing" : "refused"}>
-            {PRIMITIVES[row.name] ?? row.name}{" "}
-            {row.status === "supported"
-              ? "works"
-              : row.status === "not-supported"
-                ? (row.last_refusal?.reason ?? "refused")
-                : row.announced
-                  ? "announced, not used yet"
-                  : "not used yet"}
+            {PRIMITIVE_NAMES[row.name] ?? row.name} {standing(row)}
           </Row>
         )}
       </For>

@@ -15,6 +15,7 @@ import { sentence } from "../../parts/effect";
 import { Grantee } from "../../parts/grantee";
 import { Head } from "../../parts/head";
 import { At } from "../../parts/numbers";
+import { HOST_PRIMITIVES } from "../../parts/offload/standings";
 import { Rows } from "../../parts/rows";
 import { sessionColumns } from "../../parts/sessions";
 import { windlass } from "../../parts/shell-lines";
@@ -101,6 +102,14 @@ export default function HostPage(): JSX.Element {
                 ]}
               />
             </Show>
+            <h2 class="under">Offload in its present sessions</h2>
+            <Rows
+              label={`Offload of ${name()}`}
+              columns={HOST_PRIMITIVES}
+              rows={host().primitives ?? []}
+              id={(row) => row.name}
+              parameter="offload"
+            />
             <h2 class="under">Sessions</h2>
             <Show when={own().length > 0} fallback={<p class="soft">It is not logged in.</p>}>
               <Rows

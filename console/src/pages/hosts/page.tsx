@@ -8,6 +8,7 @@ import type { Host, Session } from "../../api/schema";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { ListPage } from "../../parts/list-page";
 import { Ago, Bytes } from "../../parts/numbers";
+import { STANDINGS } from "../../parts/offload/standings";
 import type { Column } from "../../parts/table";
 import { Knocked } from "./knocked";
 
@@ -49,10 +50,11 @@ export default function Hosts(): JSX.Element {
       cell: (host) => host.luns.length,
       by: ({ luns }) => luns.length,
     },
+    ...STANDINGS,
     {
       key: "iqns",
       title: "Initiator names",
-      rank: 2,
+      rank: 3,
       cell: (host) => <span title={host.iqns.join("\n")}>{host.iqns.join(", ") || "–"}</span>,
       by: ({ iqns }) => iqns.join(),
     },

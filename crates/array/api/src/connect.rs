@@ -1,6 +1,6 @@
 //! Connecting hosts: what an administrator enters on a host, and how far the host is.
 
-use crate::{AccessState, Login, SessionParameters};
+use crate::{AccessState, HostPrimitive, Login, SessionParameters};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -166,7 +166,7 @@ pub struct ConnectState {
     /// What it has asked about the volume.
     pub asked: ConnectAsked,
     /// Primitives.
-    pub primitives: Vec<ConnectPrimitive>,
+    pub primitives: Vec<HostPrimitive>,
     /// Time of the first read or write of the sessions that use the volume.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_io: Option<Timestamp>,
@@ -227,46 +227,6 @@ pub struct ConnectAsked {
     /// VPD page 8Fh: third-party copy.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub x8f: Option<Timestamp>,
-}
-
-/// Primitive, and a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConnectPrimitive {
-    /// `ats`, `xcopy`, `zero` or `unmap`.
-    pub name: String,
-    /// As VMware hosts show it.
-    pub status: PrimitiveStatus,
-    /// True if the host has read the page that announces it.
-    pub announced: bool,
-    /// Last command that succeeded.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub last_ok: Option<Timestamp>,
-    /// Last command that was refused, if its sessions have not used it with success since.
-    pub last_refusal: Option<ConnectRefusal>,
-}
-
-/// Status of a primitive with a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrimitiveStatus {
-    /// Its last command succeeded.
-    Supported,
-    /// Its last command was refused.
-    NotSupported,
-    /// It was not used.
-    Unknown,
-}
-
-/// Refused command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConnectRefusal {
-    /// Stable name of the reason.
-    pub reason_code: String,
-    /// Text of the reason.
-    pub reason: String,
-    /// Time of the command.
-    #[schema(value_type = String, format = DateTime)]
-    pub at: Timestamp,
 }
 
 /// Something that is missing until a host can use a volume.

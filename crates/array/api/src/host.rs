@@ -27,6 +27,9 @@ pub struct Host {
     pub chap: Option<Chap>,
     /// Number of its present iSCSI sessions.
     pub sessions: u64,
+    /// `ats`, `xcopy`, `zero` and `unmap`, as its present sessions used them.
+    #[serde(default)]
+    pub primitives: Vec<HostPrimitive>,
     /// Volumes granted to this host by name; grants to any host are not listed.
     pub luns: Vec<HostLun>,
     /// Time of creation.
@@ -35,6 +38,46 @@ pub struct Host {
     /// Secrets that the array generated for this request; returned only once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<GeneratedSecrets>,
+}
+
+/// Primitive of volumes with a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HostPrimitive {
+    /// `ats`, `xcopy`, `zero` or `unmap`.
+    pub name: String,
+    /// As VMware hosts show it.
+    pub status: PrimitiveStatus,
+    /// True if the host has read the page that announces it.
+    pub announced: bool,
+    /// Last command that succeeded.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_ok: Option<Timestamp>,
+    /// Last command that was refused, if its sessions have not used it with success since.
+    pub last_refusal: Option<HostRefusal>,
+}
+
+/// Status of a primitive with a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrimitiveStatus {
+    /// Its last command succeeded.
+    Supported,
+    /// Its last command was refused.
+    NotSupported,
+    /// It was not used.
+    Unknown,
+}
+
+/// Refused command of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HostRefusal {
+    /// Stable name of the reason.
+    pub reason_code: String,
+    /// Text of the reason.
+    pub reason: String,
+    /// Time of the command.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
 }
 
 /// CHAP names of a host; the secrets are never returned.

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use crate::secret::SecretSource;
 use crate::selection::Selection;
-use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
+use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet, PrimitiveStatus};
 use std::net::IpAddr;
 
 /// Verbs of `windlass host`.
@@ -124,6 +124,8 @@ impl Resource for Host {
         column("sessions", |host| Value::Number(host.sessions)),
         column("luns", |host| luns(host).into()),
         wide("addresses", |host| addresses(host).into()),
+        wide("works", |host| primitives(host, PrimitiveStatus::Supported).into()),
+        wide("refused", |host| primitives(host, PrimitiveStatus::NotSupported).into()),
         wide("created", |host| format!("{:.0}", host.created).into()),
         wide("id", |host| host.id.to_string().into()),
     ];
@@ -145,6 +147,18 @@ fn chap(host: &Host) -> Option<String> {
 /// All addresses.
 fn addresses(host: &Host) -> Option<String> {
     let all: Vec<String> = host.addresses.iter().map(ToString::to_string).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Names of the primitives with this status, and why the last command was refused.
+fn primitives(host: &Host, status: PrimitiveStatus) -> Option<String> {
+    let of = host.primitives.iter().filter(|row| row.status == status);
+    let all: Vec<String> = of
+        .map(|row| match (&row.last_refusal, status) {
+            (Some(refusal), PrimitiveStatus::NotSupported) => format!("{} ({})", row.name, refusal.reason_code),
+            _ => row.name.clone(),
+        })
+        .collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 

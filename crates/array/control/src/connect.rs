@@ -2,9 +2,10 @@
 
 use crate::error::ControlError;
 use crate::facts::Facts;
+use crate::host_primitives::{HostPrimitive, PrimitiveStanding, seeing};
 use crate::host_warnings::{HostWarning, Looked};
 use crate::hosts::HostRecord;
-use crate::live::{PrimitiveSeen, SessionInfo, SessionParameters, SessionSeen, UnitSeen};
+use crate::live::{SessionInfo, SessionParameters, SessionSeen, UnitSeen};
 use crate::logins::{LoginList, LoginView};
 use crate::page::Listed;
 use crate::ports::PortalView;
@@ -12,12 +13,10 @@ use crate::read::Read;
 use jiff::Timestamp;
 use pool::ObjectId;
 use std::collections::BTreeSet;
-use unit::{AccessState, Primitive, Reason};
+use unit::{AccessState, Primitive};
 
 /// Largest number of login attempts in the reply.
 const MAX_LOGINS: usize = 32;
-/// Primitives of volumes, in the order of every table.
-const PRIMITIVES: [Primitive; 4] = [Primitive::Ats, Primitive::Xcopy, Primitive::Zero, Primitive::Unmap];
 
 /// Reads how far a host is.
 #[derive(Clone, Debug)]
@@ -106,7 +105,7 @@ pub struct ConnectView {
     /// What it has asked about.
     pub asked: Asked,
     /// Primitives of volumes.
-    pub primitives: Vec<ConnectPrimitive>,
+    pub primitives: Vec<HostPrimitive>,
     /// First read or write of its present sessions.
     pub first_io: Option<Timestamp>,
     /// What is missing until the volume can be used; empty when it can.
@@ -149,32 +148,6 @@ pub struct Asked {
     pub third_party_copy: Option<Timestamp>,
 }
 
-/// Standing of a primitive with a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrimitiveStanding {
-    /// Its last command succeeded.
-    Supported,
-    /// Its last command was refused.
-    NotSupported,
-    /// It was not used.
-    Unknown,
-}
-
-/// A primitive of volumes, and a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectPrimitive {
-    /// The primitive.
-    pub primitive: Primitive,
-    /// Its standing.
-    pub standing: PrimitiveStanding,
-    /// True if the host has read the page that announces it.
-    pub announced: bool,
-    /// Last command that succeeded, in the sessions that used it on the volume.
-    pub succeeded: Option<Timestamp>,
-    /// Last command that was refused there, and why.
-    pub refused: Option<(Timestamp, Reason)>,
-}
-
 /// What is missing until a host can use a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -209,7 +182,7 @@ impl Read for ConnectShow {
         let has = |portal: &PortalView| sessions.iter().any(|session| session.target_port == portal.identifier);
         let missing_portals = portals.iter().filter(|portal| portal.redirect.is_none() && !has(portal));
         let missing_portals = missing_portals.map(|portal| portal.portal.advertised.clone()).collect();
-        let primitives = PRIMITIVES.map(|primitive| standing(primitive, &sessions, object)).to_vec();
+        let primitives = HostPrimitive::all(&sessions, object);
         let asked = asked(&sessions, object);
         let mut missing = Vec::new();
         missing.extend(host.initiators.is_empty().then_some(Missing::Initiator));
@@ -268,18 +241,6 @@ fn path(session: &SessionInfo, portals: &[PortalView]) -> ConnectPath {
     }
 }
 
-/// Sessions with an observation about the volume, or about any volume.
-fn seeing<'a>(
-    sessions: &'a [&SessionInfo],
-    object: Option<ObjectId>,
-    of: impl Fn(&UnitSeen) -> bool + 'a,
-) -> impl Iterator<Item = &'a SessionSeen> {
-    let sees = move |seen: &&SessionSeen| {
-        seen.units.iter().any(|unit| object.is_none_or(|object| unit.object == object) && of(unit))
-    };
-    sessions.iter().map(|session| &session.seen).filter(sees)
-}
-
 fn asked(sessions: &[&SessionInfo], object: Option<ObjectId>) -> Asked {
     let last = |of: fn(&UnitSeen) -> bool, time: fn(&SessionSeen) -> Option<Timestamp>| {
         seeing(sessions, object, of).filter_map(time).max()
@@ -294,25 +255,4 @@ fn asked(sessions: &[&SessionInfo], object: Option<ObjectId>) -> Asked {
 
 fn transferred(sessions: &[&SessionInfo], object: Option<ObjectId>) -> Option<Timestamp> {
     seeing(sessions, object, |unit| unit.transferred).filter_map(|seen| seen.first_io).min()
-}
-
-fn standing(primitive: Primitive, sessions: &[&SessionInfo], object: Option<ObjectId>) -> ConnectPrimitive {
-    let of = |seen: &SessionSeen| seen.primitives.iter().find(|row| row.primitive == primitive).copied();
-    let good = seeing(sessions, object, move |unit| unit.succeeded.contains(&primitive));
-    let succeeded = good.filter_map(of).filter_map(|row: PrimitiveSeen| row.succeeded).max();
-    let bad = seeing(sessions, object, move |unit| unit.refused.contains(&primitive));
-    let refused = bad.filter_map(of).filter_map(|row| row.refused).max_by_key(|(at, _)| *at);
-    let standing = match (succeeded, refused) {
-        (None, None) => PrimitiveStanding::Unknown,
-        (Some(good), Some((bad, _))) if bad > good => PrimitiveStanding::NotSupported,
-        (None, Some(_)) => PrimitiveStanding::NotSupported,
-        (Some(_), _) => PrimitiveStanding::Supported,
-    };
-    let page: fn(&UnitSeen) -> bool = match primitive {
-        Primitive::Xcopy => |unit| unit.third_party_copy,
-        Primitive::Unmap => |unit| unit.provisioning,
-        _ => |unit| unit.block_limits,
-    };
-    let announced = seeing(sessions, object, page).next().is_some();
-    ConnectPrimitive { primitive, standing, announced, succeeded, refused }
 }

@@ -4,7 +4,7 @@ use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::Output;
 use crate::server_events::ServerEvents;
-use api::{ConnectPrimitive, ConnectState, Login, LoginOutcome, PrimitiveStatus};
+use api::{ConnectState, HostPrimitive, Login, LoginOutcome, PrimitiveStatus};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use text::terminal::harmless;
@@ -121,7 +121,7 @@ fn facts(state: &ConnectState) -> Vec<String> {
     facts
 }
 
-fn primitive(row: &ConnectPrimitive) -> Option<String> {
+fn primitive(row: &HostPrimitive) -> Option<String> {
     let name = row.name.to_uppercase();
     Some(match (row.status, &row.last_refusal) {
         (PrimitiveStatus::Supported, _) => format!("ok       {name} works"),

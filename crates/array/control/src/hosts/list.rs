@@ -57,7 +57,7 @@ impl Listed for HostList {
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, (Uuid, u64))>, ControlError> {
         let directory = facts.directory();
         let sessions = facts.sessions_by_host();
-        let sessions_of = |host: &HostRecord| sessions.get(&host.id).copied().unwrap_or_default();
+        let sessions_of = |host: &HostRecord| sessions.get(&host.id).map_or(0, |sessions| count(sessions.len()));
         let group = self.group.as_deref().map(|group| directory.host_group(group)).transpose()?;
         let has = |host: &HostRecord| match self.has {
             None => true,
@@ -83,7 +83,9 @@ impl Listed for HostList {
     }
 
     fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, u64)>) -> Vec<HostView> {
-        let records = rows.iter().filter_map(|(id, sessions)| Some((record(facts, id)?, *sessions)));
+        let sessions = facts.sessions_by_host();
+        let of = |id| sessions.get(id).map_or(&[][..], Vec::as_slice);
+        let records = rows.iter().filter_map(|(id, _)| Some((record(facts, id)?, of(id))));
         records.map(|(record, sessions)| facts.host_view_with(record.clone(), sessions, None)).collect()
     }
 }

@@ -104,6 +104,9 @@ fn what_is_missing_is_said_until_a_host_can_use_a_volume() {
     let (good, bad, unknown) =
         (PrimitiveStanding::Supported, PrimitiveStanding::NotSupported, PrimitiveStanding::Unknown);
     assert_eq!(standings, [(good, true), (unknown, false), (unknown, true), (bad, false)]);
+    let shown = read(&mirror, &array, &HostShow { host: "esx01".to_owned() });
+    let listed = read(&mirror, &array, &HostList::default()).remove(0);
+    assert_eq!((&shown.primitives, &listed.primitives), (&used.primitives, &used.primitives));
 
     // Another volume was looked at: nothing is known of this one.
     array.create("v2");

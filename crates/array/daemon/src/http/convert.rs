@@ -218,6 +218,7 @@ pub(super) fn host(view: HostView) -> Host {
         addresses: view.record.addresses,
         chap: view.record.chap.map(|chap| Chap { user: chap.user, mutual_user: chap.mutual.map(|mutual| mutual.user) }),
         sessions: view.sessions,
+        primitives: view.primitives.into_iter().map(connect::primitive).collect(),
         luns: view
             .luns
             .into_iter()

@@ -2,8 +2,8 @@
 
 use super::{access_state, login_outcome, primitive_status, session_parameters};
 use api::{
-    ConnectAsked, ConnectCommand, ConnectMissing, ConnectPath, ConnectPlaceholder, ConnectPlan, ConnectPrimitive,
-    ConnectRefusal, ConnectState, ConnectStep, HostWarning, Login,
+    ConnectAsked, ConnectCommand, ConnectMissing, ConnectPath, ConnectPlaceholder, ConnectPlan, ConnectState,
+    ConnectStep, HostPrimitive, HostRefusal, HostWarning, Login,
 };
 use connect::{Command, Plan, Step};
 use control::{ConnectView, LoginView, Missing};
@@ -76,6 +76,22 @@ fn missing(of: &Missing, view: &ConnectView) -> ConnectMissing {
     ConnectMissing { code: code.to_owned(), text }
 }
 
+/// Primitive with a host.
+pub(super) fn primitive(row: control::HostPrimitive) -> HostPrimitive {
+    let refusal = |(at, reason): (_, control::Reason)| HostRefusal {
+        reason_code: reason.code().to_owned(),
+        reason: reason.words().to_owned(),
+        at,
+    };
+    HostPrimitive {
+        name: row.primitive.name().to_owned(),
+        status: primitive_status(row.standing),
+        announced: row.announced,
+        last_ok: row.succeeded,
+        last_refusal: row.refused.map(refusal),
+    }
+}
+
 pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
     let missing: Vec<ConnectMissing> = view.missing.iter().map(|of| missing(of, &view)).collect();
     let path = |path: control::ConnectPath| ConnectPath {
@@ -89,18 +105,6 @@ pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
         parameters: session_parameters(path.parameters),
     };
     let warning = |of: control::HostWarning| HostWarning { code: of.code.to_owned(), text: of.text };
-    let refusal = |(at, reason): (_, control::Reason)| ConnectRefusal {
-        reason_code: reason.code().to_owned(),
-        reason: reason.words().to_owned(),
-        at,
-    };
-    let primitive = |row: control::ConnectPrimitive| ConnectPrimitive {
-        name: row.primitive.name().to_owned(),
-        status: primitive_status(row.standing),
-        announced: row.announced,
-        last_ok: row.succeeded,
-        last_refusal: row.refused.map(refusal),
-    };
     let control::Asked { capacity, block_limits, provisioning, third_party_copy } = view.asked;
     ConnectState {
         host: view.host,
