@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { program, started } from "./browser";
+import { extendedCopy, Initiator } from "./initiator";
 
 const { array, browser } = started();
 let page: Page;
@@ -25,9 +26,9 @@ test("codes are filtered by kind and by words, and each has its page", async () 
   expect(await page.getByRole("link", { name: "volume-created" }).count()).toBe(0);
   await page.getByLabel("Filter codes").fill("stopped");
   await page.getByRole("link", { name: "pool-stopped" }).click();
-  // A problem, a reason of the offload log, an alert and an event have this name.
+  // A problem, a reason of the offload log, an alert, an event and a warning have this name.
   await page.getByRole("heading", { name: "As alert" }).waitFor();
-  expect(await page.getByRole("heading", { level: 2, name: /^As / }).count()).toBe(4);
+  expect(await page.getByRole("heading", { level: 2, name: /^As / }).count()).toBe(5);
   await page.getByText("windlass pool check FILE").first().waitFor();
 });
 
@@ -57,6 +58,41 @@ test("a refused command of a host stands beside what helps", async () => {
   await page.getByText("what helps").first().click();
   await page.getByText("A host has set the write protection of the volume.").waitFor();
   await page.getByText("iscsi-swp --swp=off URL").waitFor();
+  expect(browser.complaints).toEqual([]);
+});
+
+test("a copy is refused for want of a grant, which the page makes; the next one is marked as working", async () => {
+  const iqn = "iqn.1998-01.com.vmware:esx07";
+  expect((await array.run("host", "create", "esx07", "--iqn", iqn)).status).toBe(0);
+  for (const volume of ["tmpl", "clone"]) {
+    expect((await array.run("volume", "create", volume, "--size", "64M", "-q")).status).toBe(0);
+  }
+  expect((await array.run("access", "grant", "clone", "--host", "esx07", "-q")).status).toBe(0);
+  const read = async (...words: string[]) => JSON.parse((await array.run(...words, "-o", "json")).output);
+  const [portal]: { advertised: string; target: string }[] = await read("portal", "list");
+  const [source, destination] = [await read("volume", "show", "tmpl"), await read("volume", "show", "clone")];
+  const copy = extendedCopy(source.naa, destination.naa, 2048);
+  const initiator = await Initiator.login(portal?.advertised ?? "", portal?.target ?? "", iqn);
+  try {
+    // The copy target device is not reachable.
+    expect((await initiator.execute(destination.luns[0].lun, copy.cdb, copy.data)).sense).toBe("a/0d/02");
+    await page.goto(`${array.url}/hosts`);
+    const row = page.locator("[data-row]", { hasText: "esx07" });
+    await row.locator("[title^='Clone: refused']").waitFor();
+    await page.goto(`${array.url}/offload/refusals`);
+    const group = page.locator("details", { hasText: "Grant both source and destination to the host that copies" });
+    await group.getByText("what helps").click();
+    await group.getByText("from esx07: ").waitFor();
+    await page.getByRole("button", { name: "Grant esx07 the other volume…" }).click();
+    await page.locator("dialog li", { hasText: "tmpl" }).getByRole("button", { name: "Grant…" }).click();
+    await page.locator("dialog footer").getByRole("button", { name: "Grant access", exact: true }).click();
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    expect((await initiator.execute(destination.luns[0].lun, copy.cdb, copy.data)).status).toBe(0);
+    await page.goto(`${array.url}/hosts`);
+    await row.locator("[title^='Clone: works']").waitFor();
+  } finally {
+    initiator.close();
+  }
   expect(browser.complaints).toEqual([]);
 });
 
