@@ -383,10 +383,12 @@ fn a_secret_is_pasted_between_quotes() {
                 if command.shell == Shell::Yaml {
                     let read: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
                     assert_eq!(read["stringData"]["node.session.auth.password"], secret);
+                    assert_eq!(read["stringData"]["discovery.sendtargets.auth.password"], secret);
                 }
                 if matches!(command.shell, Shell::Sh | Shell::Esxi) {
                     // A function in place of the program prints the arguments as they come.
-                    let (program, _) = text.trim_start_matches("(umask 077; ").split_once(' ').unwrap();
+                    let first = text.split_once("; do\n  ").map_or(text.as_str(), |(_loop, first)| first);
+                    let (program, _) = first.trim_start_matches("(umask 077; ").split_once(' ').unwrap();
                     let text = text.replace(" >windlass.secret", "");
                     let script = format!(
                         "{program}() {{ for word; do echo_word \"$word\"; done; }}\necho_word() {{ command printf '%s\\n' \"$1\"; }}\n{text}"
@@ -527,8 +529,10 @@ fn a_file_has_a_name_as_text() {
         (&iscsi["iqn"], &iscsi["targetPortal"], &iscsi["portals"][0]),
         (&EVIL.into(), &EVIL.into(), &EVIL.into())
     );
-    assert_eq!((&iscsi["initiatorName"], iscsi.as_object().unwrap().len()), (&EVIL.into(), 8));
-    assert_eq!(yaml("Secret")["stringData"]["node.session.auth.username"], EVIL);
+    assert_eq!((&iscsi["initiatorName"], iscsi.as_object().unwrap().len()), (&EVIL.into(), 9));
+    for session in ["discovery.sendtargets", "node.session"] {
+        assert_eq!(yaml("Secret")["stringData"][format!("{session}.auth.username")], EVIL);
+    }
     let claim = yaml("PersistentVolumeClaim");
     let name = claim["spec"]["volumeName"].as_str().unwrap();
     assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");

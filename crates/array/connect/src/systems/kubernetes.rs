@@ -56,12 +56,13 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
 }
 
 fn secret(name: &str, user: &str) -> String {
+    let (user, secret) = (yaml(user), secret_for_yaml(CHAP_SECRET));
+    let of = |session: &str| format!("  {session}.auth.username: {user}\n  {session}.auth.password: {secret}\n");
     format!(
-        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\ntype: kubernetes.io/iscsi-chap\nstringData:\n  \
-         node.session.auth.username: {}\n  node.session.auth.password: {}\n",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\ntype: kubernetes.io/iscsi-chap\nstringData:\n{}{}",
         yaml(name),
-        yaml(user),
-        secret_for_yaml(CHAP_SECRET)
+        of("discovery.sendtargets"),
+        of("node.session")
     )
 }
 
@@ -84,7 +85,10 @@ fn volume(facts: &Facts, name: &str) -> String {
         text += &format!("    initiatorName: {}\n", yaml(initiator));
     }
     if facts.chap.is_some() {
-        text += &format!("    chapAuthSession: true\n    secretRef:\n      name: {}\n", yaml(name));
+        text += &format!(
+            "    chapAuthDiscovery: true\n    chapAuthSession: true\n    secretRef:\n      name: {}\n",
+            yaml(name)
+        );
     }
     text += &format!(
         "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: {}\nspec:\n  accessModes: \

@@ -2,7 +2,7 @@
 
 use super::{device, host_step, only_initiator, step, watch};
 use crate::quote::{line, posix, secret, sh, without_mount, write_line};
-use crate::{ARRAY_SECRET, CHAP_SECRET, Command, Facts, Shell, Step, System};
+use crate::{ARRAY_SECRET, CHAP_SECRET, Chap, Facts, Shell, Step, System};
 
 /// Where the commands are entered.
 pub(super) const PLACE: &str = "on the host, as root";
@@ -33,15 +33,8 @@ pub(super) fn paths(facts: &Facts) -> Vec<Step> {
     )];
     steps.extend(only_initiator(facts).map(initiator_name));
     steps.push(multipath());
-    let discover = |portal: &String| sh(&["iscsiadm", "-m", "discovery", "-t", "sendtargets", "-p", portal]);
-    steps.push(host_step(
-        "discovery",
-        "Discovery",
-        "The array tells the host its target and all portals.",
-        PLACE,
-        facts.portals.iter().map(discover).collect(),
-    ));
-    steps.extend(facts.chap.as_ref().map(|_| chap(facts)));
+    steps.push(discovery(facts));
+    steps.extend(facts.chap.as_ref().map(|credentials| chap(facts, credentials)));
     steps.push(Step {
         undo: vec![
             sh(&["iscsiadm", "-m", "node", "-T", target, "-u"]),
@@ -119,29 +112,51 @@ fn multipath() -> Step {
     }
 }
 
-fn chap(facts: &Facts) -> Step {
-    let record = |name: &str, value: String| -> Command {
-        let start = ["iscsiadm", "-m", "node", "-T", &facts.target, "-o", "update"];
-        line(Shell::Sh, format!("{} -n node.session.auth.{name} -v {value}", sh(&start).text))
-    };
-    let mut commands = Vec::new();
-    if let Some(chap) = &facts.chap {
-        commands.push(record("authmethod", "CHAP".to_owned()));
-        commands.push(record("username", posix(&chap.user)));
-        commands.push(record("password", secret(CHAP_SECRET)));
-        if let Some(user) = &chap.mutual_user {
-            commands.push(record("username_in", posix(user)));
-            commands.push(record("password_in", secret(ARRAY_SECRET)));
+/// Asks each portal for targets. A host that has to authenticate does so here, too.
+fn discovery(facts: &Facts) -> Step {
+    let why = "The array tells the host its target and all portals.";
+    let (why, commands) = match &facts.chap {
+        None => {
+            let discover = |portal: &String| sh(&["iscsiadm", "-m", "discovery", "-t", "sendtargets", "-p", portal]);
+            (why.to_owned(), facts.portals.iter().map(discover).collect())
         }
+        Some(chap) => {
+            let portals: Vec<String> = facts.portals.iter().map(|portal| posix(portal)).collect();
+            let record = "iscsiadm -m discoverydb -t sendtargets -p \"$portal\"";
+            let mut text = format!("for portal in {}; do\n  {record} -o new\n", portals.join(" "));
+            for (name, value) in credentials(chap) {
+                text += &format!("  {record} -o update -n discovery.sendtargets.auth.{name} -v {value}\n");
+            }
+            text += &format!("  {record} --discover\ndone");
+            (format!("{why} {SECRETS}"), vec![line(Shell::Sh, text)])
+        }
+    };
+    let forget =
+        |portal: &String| sh(&["iscsiadm", "-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-o", "delete"]);
+    Step {
+        undo: facts.portals.iter().map(forget).collect(),
+        ..host_step("discovery", "Discovery", &why, PLACE, commands)
     }
-    host_step(
-        "chap",
-        "CHAP",
-        "The host authenticates with CHAP. The array shows the secret once, when it is set. Between the quotes, write a ' of \
-         the secret as '\\''. Other users of the host see the command line of iscsiadm while it runs.",
-        PLACE,
-        commands,
-    )
+}
+
+/// What is said of commands with secrets.
+const SECRETS: &str = "The host authenticates with CHAP. The array shows the secret once, when it is set. Between the quotes, \
+                       write a ' of the secret as '\\''. Other users of the host see the command line of iscsiadm while it runs.";
+
+/// Settings of open-iscsi for CHAP, as words of a shell.
+fn credentials(chap: &Chap) -> Vec<(&'static str, String)> {
+    let mut all =
+        vec![("authmethod", "CHAP".to_owned()), ("username", posix(&chap.user)), ("password", secret(CHAP_SECRET))];
+    if let Some(user) = &chap.mutual_user {
+        all.extend([("username_in", posix(user)), ("password_in", secret(ARRAY_SECRET))]);
+    }
+    all
+}
+
+fn chap(facts: &Facts, chap: &Chap) -> Step {
+    let start = sh(&["iscsiadm", "-m", "node", "-T", &facts.target, "-o", "update"]).text;
+    let record = |(name, value)| line(Shell::Sh, format!("{start} -n node.session.auth.{name} -v {value}"));
+    host_step("chap", "CHAP", SECRETS, PLACE, credentials(chap).into_iter().map(record).collect())
 }
 
 fn file_system(facts: &Facts) -> Step {

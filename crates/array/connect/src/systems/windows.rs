@@ -67,21 +67,30 @@ fn at(portal: &str) -> [(&str, &str); 2] {
     [("-TargetPortalAddress", address), ("-TargetPortalPortNumber", port)]
 }
 
+/// Parameters with which the host authenticates; none if it need not.
+fn credentials(facts: &Facts) -> Vec<(&str, &str)> {
+    facts.chap.as_ref().map_or_else(Vec::new, |chap| {
+        let kind = if chap.mutual_user.is_some() { "MUTUALCHAP" } else { "ONEWAYCHAP" };
+        vec![("-AuthenticationType", kind), ("-ChapUsername", &chap.user), ("-ChapSecret", CHAP_SECRET)]
+    })
+}
+
+/// Asks a portal for targets. A host that has to authenticate does so here, too.
+fn discover(facts: &Facts, portal: &str) -> Command {
+    powershell("New-IscsiTargetPortal", &[&at(portal)[..], &credentials(facts)].concat())
+}
+
 fn connect(facts: &Facts, portal: &str) -> Command {
     let mut parameters = vec![("-NodeAddress", facts.target.as_str())];
     parameters.extend(at(portal));
     parameters.extend([("-IsMultipathEnabled $true", ""), ("-IsPersistent $true", "")]);
-    if let Some(chap) = &facts.chap {
-        let kind = if chap.mutual_user.is_some() { "MUTUALCHAP" } else { "ONEWAYCHAP" };
-        parameters.extend([("-AuthenticationType", kind), ("-ChapUsername", &chap.user), ("-ChapSecret", CHAP_SECRET)]);
-    }
+    parameters.extend(credentials(facts));
     powershell("Connect-IscsiTarget", &parameters)
 }
 
 fn login(facts: &Facts) -> Step {
     let sure = ("-Confirm:$false", "");
-    let mut commands: Vec<Command> =
-        facts.portals.iter().map(|portal| powershell("New-IscsiTargetPortal", &at(portal))).collect();
+    let mut commands: Vec<Command> = facts.portals.iter().map(|portal| discover(facts, portal)).collect();
     commands.extend(facts.portals.iter().map(|portal| connect(facts, portal)));
     let forget = |portal: &String| powershell("Remove-IscsiTargetPortal", &[&at(portal)[..], &[sure]].concat());
     let mut undo = vec![powershell("Disconnect-IscsiTarget", &[("-NodeAddress", facts.target.as_str()), sure])];
