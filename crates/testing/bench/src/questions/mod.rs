@@ -4,6 +4,7 @@ mod ats;
 mod ats_touch;
 mod catalog;
 mod clone;
+mod consoles;
 mod disk;
 mod engine;
 mod fairness;
@@ -66,6 +67,7 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "reclaim", asks: reclaim::ASKS, answer: reclaim::answer },
     Question { name: "fairness", asks: fairness::ASKS, answer: fairness::answer },
     Question { name: "paced-offload", asks: paced_offload::ASKS, answer: paced_offload::answer },
+    Question { name: "consoles", asks: consoles::ASKS, answer: consoles::answer },
     Question { name: "nfs", asks: nfs::ASKS, answer: nfs::answer },
     Question { name: "nfs-storm", asks: nfs_storm::ASKS, answer: nfs_storm::answer },
     Question { name: "nfs-million", asks: nfs_million::ASKS, answer: nfs_million::answer },
