@@ -2,7 +2,7 @@
 
 use super::{device, host_step, only_initiator, step, watch};
 use crate::quote::{line, posix, secret, sh, without_mount, write_line};
-use crate::{ARRAY_SECRET, CHAP_SECRET, Chap, Facts, Shell, Step, System};
+use crate::{ARRAY_SECRET, CHAP_SECRET, Chap, Command, Facts, Shell, Step, System};
 
 /// Where the commands are entered.
 pub(super) const PLACE: &str = "on the host, as root";
@@ -57,6 +57,7 @@ pub(super) fn paths(facts: &Facts) -> Vec<Step> {
 
 /// The disk of the volume, which is undone for itself: the sessions stay for other volumes.
 fn disk(facts: &Facts) -> Step {
+    let map = map(facts);
     // A disk that something holds, such as its multipath device, stays.
     let delete = format!(
         "for disk in /sys/block/sd*; do\n  if grep -s -q -x -F {} \"$disk/device/wwid\" && [ -z \"$(ls -A \"$disk/holders\")\" ]; then\n    \
@@ -64,15 +65,27 @@ fn disk(facts: &Facts) -> Step {
         posix(&format!("naa.{}", facts.naa))
     );
     Step {
-        undo: vec![sh(&["multipath", "-f", &map(facts)]), line(Shell::Sh, delete)],
+        undo: vec![sh(&["multipath", "-f", &map]), sh(&["multipath", "-w", &map]), line(Shell::Sh, delete)],
         ..step(
             "disk",
             "Disk",
-            "Each session looks for new volumes.",
+            "Each session looks for new volumes. Debian's dm-multipath takes only the disks that it is told of.",
             PLACE,
-            vec![sh(&["iscsiadm", "-m", "session", "--rescan"])],
+            vec![
+                sh(&["iscsiadm", "-m", "session", "--rescan"]),
+                until("test -e \"$0\"", &device(facts)),
+                sh(&["multipath", "-a", &map]),
+                sh(&["multipathd", "reconfigure"]),
+                until("multipath -ll \"$0\" | grep -q .", &map),
+                sh(&["udevadm", "settle"]),
+            ],
         )
     }
+}
+
+/// Waits up to a minute until a condition of a shell holds, in which `$0` is the word.
+fn until(condition: &str, word: &str) -> Command {
+    sh(&["timeout", "60", "sh", "-c", &format!("until {condition}; do sleep 1; done"), word])
 }
 
 fn initiator_name(name: &str) -> Step {
