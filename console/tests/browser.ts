@@ -10,6 +10,9 @@ const browserPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(exis
 /** The program under test. */
 export const program = process.env.WINDLASS ?? "../target/debug/windlass";
 
+/** Directory for pictures of the pages, if they are wanted. */
+export const PICTURES = process.env.WINDLASS_PICTURES;
+
 /** Kind of a page. */
 export interface PageOptions {
   width: number;

@@ -2,9 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
-import { started } from "./browser";
+import { PICTURES, started } from "./browser";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -340,7 +341,7 @@ test("every line for a command line is one that the command line takes", { timeo
   }
 });
 
-for (const width of [390, 1280]) {
+for (const width of [390, 1280, 3840]) {
   for (const colorScheme of ["light", "dark"] as const) {
     test(`no page has a defect of accessibility or runs over its edge: ${width} px, ${colorScheme}`, {
       timeout: 300_000,
@@ -366,6 +367,10 @@ for (const width of [390, 1280]) {
         found.push(...violations.map((violation) => `${path} ${violation}`));
         const over = await looked.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) found.push(`${path} is ${over} px wider than the screen`);
+        if (PICTURES !== undefined) {
+          const name = path === "/" ? "overview" : path.slice(1).replaceAll(/[^\w-]+/g, "-");
+          await looked.screenshot({ path: join(PICTURES, `${name}-${width}-${colorScheme}.png`) });
+        }
       }
       await looked.context().close();
       expect(found).toEqual([]);

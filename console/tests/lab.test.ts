@@ -4,10 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
-import { started } from "./browser";
+import { PICTURES, started } from "./browser";
 
-/** Directory for pictures of the pages, if they are wanted. */
-const PICTURES = process.env.WINDLASS_PICTURES;
 /** Longest time for a run. */
 const RUN_MS = 90_000;
 

@@ -3,10 +3,8 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { program, started } from "./browser";
+import { PICTURES, program, started } from "./browser";
 
-/** Directory for pictures of the page, if they are wanted. */
-const PICTURES = process.env.WINDLASS_PICTURES;
 /** Longest time for the laboratory's case, both ways. */
 const CASE_MS = 120_000;
 
