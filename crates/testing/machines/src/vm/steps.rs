@@ -1,5 +1,6 @@
 //! Steps, one file each.
 
+pub(super) mod connect;
 pub(super) mod copies;
 pub(super) mod differential;
 pub(super) mod file_systems;
@@ -16,6 +17,11 @@ use super::run::Step;
 /// All steps, in order.
 pub(super) const ALL: &[Step<Lab>] = &[
     Step { name: "login", asks: "discovery, CHAP, digests, and the ways a login fails", run: login::run },
+    Step {
+        name: "connect",
+        asks: "what `windlass connect` prints, entered as it stands: from a wrong secret to a mounted file system",
+        run: connect::run,
+    },
     Step {
         name: "multipath",
         asks: "dm-multipath over two portals that fail in turns under verifying I/O",
