@@ -1,4 +1,8 @@
-//! Names and addresses of peers.
+//! Names and addresses of peers and of this machine.
+
+mod machine;
+
+pub(crate) use machine::machine_addresses;
 
 use std::net::{IpAddr, Ipv6Addr};
 

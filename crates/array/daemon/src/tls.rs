@@ -5,7 +5,7 @@
 //! and subject, so that `windlass --ca` with an older copy of the file accepts the new one.
 
 use crate::TlsMode;
-use crate::network::is_name;
+use crate::network::{is_name, machine_addresses};
 use anyhow::{Context, anyhow, ensure};
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber, date_time_ymd};
 use reactor::state_files::write_private;
@@ -38,7 +38,7 @@ impl Names {
     /// Collects the machine's name, its loopback addresses, the listening address or, if that is
     /// unspecified, every address of the machine of its family, and the configured names.
     pub(crate) fn of(listen: IpAddr, configured: &[String]) -> Self {
-        Self::with_addresses(listen, configured, &machine_addresses())
+        Self::with_addresses(listen, configured, &reachable_addresses())
     }
 
     fn with_addresses(listen: IpAddr, configured: &[String], machine: &[IpAddr]) -> Self {
@@ -78,19 +78,19 @@ impl Names {
     }
 }
 
-/// Addresses of the machine except loopback and link-local ones.
-fn machine_addresses() -> Vec<IpAddr> {
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_else(|error| {
+/// Addresses of the machine that others reach: without loopback and link-local ones.
+fn reachable_addresses() -> Vec<IpAddr> {
+    let mut addresses = machine_addresses().unwrap_or_else(|error| {
         tracing::warn!(%error, "the machine's addresses are not known; name them with --http-name");
         Vec::new()
     });
-    let mut addresses: Vec<IpAddr> = interfaces
-        .iter()
-        .filter(|interface| !interface.is_loopback() && !interface.is_link_local())
-        .map(if_addrs::Interface::ip)
-        .collect();
-    addresses.sort();
-    addresses.dedup();
+    addresses.retain(|address| {
+        let is_link_local = match address {
+            IpAddr::V4(address) => address.is_link_local(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        };
+        !address.is_loopback() && !is_link_local
+    });
     addresses
 }
 
