@@ -86,6 +86,7 @@ const LAYERS: &[Layer] = &[
                     "nfs_state",
                     "notification",
                     "pool",
+                    "pool_offline",
                     "reactor",
                     "text",
                     "unit",

@@ -125,7 +125,7 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     })
 }
 
-fn copy(copy: &FoundCopy) -> Value {
+pub(crate) fn copy(copy: &FoundCopy) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
         fields.insert(name.to_owned(), value);
@@ -153,7 +153,7 @@ fn copy(copy: &FoundCopy) -> Value {
     Value::Object(fields)
 }
 
-fn value(shown: Shown) -> Value {
+pub(crate) fn value(shown: Shown) -> Value {
     match shown {
         Shown::Text(text) => text.into(),
         Shown::Number(number) => number.into(),

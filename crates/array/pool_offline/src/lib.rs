@@ -3,7 +3,8 @@
 //!
 //! Only a confirmed repair or new identity changes a pool. Otherwise the file is opened read-only,
 //! under the lock that a daemon takes, and recovery runs in memory over it ([`media::Overlay`]). A
-//! check therefore also works on a snapshot or a read-only copy.
+//! check therefore also works on a snapshot or a read-only copy. Only [`dump_served`], which the daemon uses, reads a
+//! pool that is served.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -16,6 +17,7 @@ mod names;
 mod outcome;
 mod repair;
 mod repair_command;
+mod served;
 #[cfg(test)]
 mod tests;
 mod verbs;
@@ -29,6 +31,7 @@ pub use identity_command::{IdentityArguments, main_identity, run_identity};
 pub use outcome::CheckOutcome;
 pub use repair::{RepairOutcome, plan_repair, repair};
 pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};
+pub use served::{ServedDump, dump_served};
 pub use verbs::{Verb, main_verb};
 
 /// Exit status of a check without findings.

@@ -8,6 +8,7 @@ mod golden;
 mod identity;
 mod refusals;
 mod repair;
+mod served;
 
 use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
 use pool::{Core, Options};

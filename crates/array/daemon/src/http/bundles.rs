@@ -6,6 +6,7 @@ mod learn;
 mod machine;
 
 use crate::bundle::{Bundles, contents as contents_of};
+use crate::doctor::Places;
 use crate::http::answer::aside;
 use crate::http::convert;
 use crate::http::extract::{Body, Path};
@@ -92,10 +93,11 @@ pub(super) async fn create(
     Extension(gate): Extension<Arc<Gate>>,
     Extension(desk): Extension<Arc<Desk>>,
     Extension(recorder): Extension<Arc<Recorder>>,
-    Extension(bundles): Extension<Bundles>,
+    at: (Extension<Bundles>, Extension<Arc<Places>>),
     Extension(caller): Extension<Caller>,
     Body(BundleCreate { names, hours }): Body<BundleCreate>,
 ) -> Result<Response, Fault> {
+    let (Extension(bundles), Extension(places)) = at;
     let hours = hours.unwrap_or(DEFAULT_HOURS);
     if !(1..=MAX_HOURS).contains(&hours) {
         let detail = format!("hours {hours} is not possible: 1 to {MAX_HOURS}");
@@ -105,7 +107,8 @@ pub(super) async fn create(
     let is_replaced = names == BundleNames::Replaced;
     let start = ManagementJobStart { work: ManagementWork::Bundle, total: Collect::steps(is_replaced) };
     let job = array.call(start).await?;
-    let collect = Collect { array, gate, desk, recorder, caller, job: job.id, hours, is_replaced };
+    let pool = places.pool.clone();
+    let collect = Collect { array, gate, desk, recorder, caller, pool, job: job.id, hours, is_replaced };
     tokio::spawn(make(collect, bundles, place));
     Ok((StatusCode::ACCEPTED, Json(convert::job(job))).into_response())
 }

@@ -1,4 +1,5 @@
-//! Collects what a bundle has: answers of the REST interface, the configuration, the log, and what the machine says.
+//! Collects what a bundle has: answers of the REST interface, structures of the pool, the configuration, the log, and
+//! what the machine says.
 //! One document after another is read and written; with words in the place of names, all are read before, for their
 //! names.
 
@@ -20,7 +21,9 @@ use identity::Digest;
 use jiff::{SignedDuration, Timestamp};
 use reactor::ArrayHandle;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Longest text of an error in the notes of what was left out, in characters.
@@ -58,6 +61,9 @@ const ANSWERS: &[(&str, &str)] = &[
     ("metrics-volumes.txt", "/metrics/volumes?active=true"),
 ];
 
+/// Longest time for reading the structures of the pool.
+const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// What collecting needs.
 pub(super) struct Collect {
     pub(super) array: ArrayHandle,
@@ -65,6 +71,8 @@ pub(super) struct Collect {
     pub(super) desk: Arc<Desk>,
     pub(super) recorder: Arc<Recorder>,
     pub(super) caller: Caller,
+    /// File or device of the pool.
+    pub(super) pool: PathBuf,
     pub(super) job: Uuid,
     pub(super) hours: u16,
     pub(super) is_replaced: bool,
@@ -117,6 +125,14 @@ impl Collect {
             done += 1;
             self.advance(done).await;
         }
+        match self.structures().await {
+            Ok(structures) => {
+                for (name, document) in structures {
+                    writer = writer.with(name.to_owned(), Content::Document(document)).await?;
+                }
+            }
+            Err(reason) => writer.note(&format!("pool: {reason}")),
+        }
         let texts = [("configuration.toml", configuration.text), ("log.txt", crate::logging::last_lines())];
         for (name, text) in texts.into_iter().chain(machine::texts()) {
             writer = writer.with(name.to_owned(), Content::Text(text)).await?;
@@ -125,6 +141,16 @@ impl Collect {
             writer.note(&format!("{name}: {reason}"));
         }
         Ok(writer.archive)
+    }
+
+    /// Superblock copies and root of the pool, by file, as the medium has them.
+    async fn structures(&self) -> Result<[(&'static str, Value); 2], String> {
+        let pool = self.pool.clone();
+        let reading = tokio::task::spawn_blocking(move || pool_offline::dump_served(&pool));
+        let read = tokio::time::timeout(POOL_TIMEOUT, reading).await;
+        let read = read.map_err(|_elapsed| format!("the medium did not answer in {} s", POOL_TIMEOUT.as_secs()))?;
+        let shown = read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        Ok([("pool/superblock.json", shown.superblock.0), ("pool/root.json", shown.root.0)])
     }
 
     async fn advance(&self, done: usize) {
@@ -334,9 +360,9 @@ mod tests {
             refusals: Refusals::default(),
         });
         let Surroundings { gate, desk, .. } = surroundings;
-        let caller = Caller::local(0);
+        let (caller, pool) = (Caller::local(0), PathBuf::new());
         let collect =
-            Collect { array, gate, desk, recorder, caller, job: Uuid::new_v4(), hours: 1, is_replaced: false };
+            Collect { array, gate, desk, recorder, caller, pool, job: Uuid::new_v4(), hours: 1, is_replaced: false };
         for (path, items, note) in [
             ("/whole", 2, None),
             ("/fails", 1, Some("list: has 1 of 7 elements: 404 Not Found")),

@@ -1,12 +1,17 @@
 //! Support bundles: what is in them, and what is not.
 
 use super::people::{Author, PASSWORD, Plane};
+use crate::doctor::Places;
+use crate::http::Surroundings;
 use crate::http::peer::Peer;
+use crate::memory::TemporaryDirectory;
 use axum::Extension;
 use axum::body::Body;
 use axum::http::Request;
 use flate2::read::GzDecoder;
 use http_body_util::BodyExt;
+use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
+use pool_offline::DumpWhat;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -189,6 +194,31 @@ async fn a_bundle_has_no_secrets_and_names_only_if_wanted() {
     // This array records no history, and the bundle says so.
     assert!(real["left-out.txt"].starts_with("history.json: 503"), "{}", real["left-out.txt"]);
     assert!(!real["audit.json"].contains("\"change\"") && real["audit.json"].contains("volume_create"));
+}
+
+/// What a bundle says of the medium is what `windlass pool dump` says, while the pool is served.
+#[tokio::test]
+async fn superblock_and_root_of_the_pool_are_in_a_bundle() {
+    let directory = TemporaryDirectory::new();
+    let pool = directory.path().join("p0.pool");
+    let options = OpenOptions { create_bytes: Some(32 << 20), ..OpenOptions::default() };
+    let uuid = [7; 16];
+    let format = FormatOptions { uuid, log_bytes: 1 << 20, root: ::pool::initial_root(uuid), overwrite: false };
+    let served = LocalMedia::format(FileDisk::open(&pool, &options).unwrap(), format).unwrap();
+    let surroundings = Surroundings::of(directory.path(), false);
+    surroundings.gate.prepare_https().await.unwrap();
+    let places = Places { pool: pool.clone(), ..Places::default() };
+    let plane = Plane::with(surroundings.at(places), directory.clone());
+    let real = bundle(&plane, "real").await;
+    drop(served);
+    for (name, what) in [("superblock", DumpWhat::Superblock), ("root", DumpWhat::Root)] {
+        let shown: Value = serde_json::from_str(&real[&format!("pool/{name}.json")]).unwrap();
+        assert_eq!(shown, pool_offline::dump(&pool, what).unwrap().0, "{name}");
+    }
+    // A pool that cannot be read is no reason to have no bundle.
+    std::fs::remove_file(&pool).unwrap();
+    let without = bundle(&plane, "replaced").await;
+    assert!(!without.contains_key("pool/root.json") && without["left-out.txt"].contains("pool: "));
 }
 
 #[tokio::test]
