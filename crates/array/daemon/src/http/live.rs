@@ -47,8 +47,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 /// `connect` and `lab` come when the state differs from the last one. With the header
 /// `Last-Event-ID`, changes and events go on after that one, or `lagged` says that some are not in
 /// memory any more. Jobs and alerts that ended between two streams are not announced: a client reads
-/// them again after `hello`. There are at most 32 streams, and 16
-/// of an address.
+/// them again after `hello`. There are at most 64 streams, 32 of an address, and 8 of a sign-in.
 #[utoipa::path(
     get,
     path = "/api/v1/live",
@@ -72,7 +71,7 @@ pub(super) async fn show(
     let laboratory = laboratory.map(|Extension(laboratory)| laboratory);
     let topics = Topics::parse(&topics)?;
     let address = peer.and_then(|Extension(peer)| peer.address());
-    let stream = streams.open(address, holder.owner(), topics)?;
+    let stream = streams.open(address, (holder.owner(), holder.sign_in()), topics)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
     // A stream in use protects its connection from being closed for another.
     let request = connection.map(|Extension(connection)| connection.request());

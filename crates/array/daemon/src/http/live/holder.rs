@@ -28,6 +28,11 @@ impl Holder {
         self.0.as_ref().map(|(_, caller)| (caller.kind, caller.id, caller.uid))
     }
 
+    /// Its sign-in; absent for tokens and local processes.
+    pub(super) fn sign_in(&self) -> Option<Uuid> {
+        self.0.as_ref().and_then(|(_, caller)| caller.sign_in)
+    }
+
     /// True while its credentials are accepted: what follows the end of a sign-in or token is not for it.
     pub(super) fn stands(&self) -> bool {
         self.0.as_ref().is_none_or(|(gate, caller)| gate.stands(caller))

@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
+use uuid::Uuid;
 
 /// Largest number of streams of a listener.
-const MAX_STREAMS: usize = 32;
-/// Largest number of streams of an IPv4 address or IPv6 /64.
-const MAX_PER_NETWORK: usize = 16;
+const MAX_STREAMS: usize = 64;
+/// Largest number of streams of an IPv4 address or IPv6 /64, behind which there may be several people.
+const MAX_PER_NETWORK: usize = 32;
+/// Largest number of streams of a sign-in, which are the tabs of a browser.
+const MAX_PER_SIGN_IN: usize = 8;
 
 /// Open streams.
 #[derive(Debug, Default)]
@@ -32,6 +35,8 @@ struct Open {
     /// `None` on a Unix socket.
     network: Option<IpAddr>,
     owner: Option<Owner>,
+    /// `None` for tokens and local processes.
+    sign_in: Option<Uuid>,
     topics: watch::Sender<Topics>,
 }
 
@@ -44,19 +49,20 @@ impl Streams {
     pub(super) fn open(
         self: &Arc<Self>,
         address: Option<IpAddr>,
-        owner: Option<Owner>,
+        (owner, sign_in): (Option<Owner>, Option<Uuid>),
         topics: Topics,
     ) -> Result<Stream, Fault> {
         let network = address.map(network);
         let mut state = self.state();
-        let own = state.open.values().filter(|open| network.is_some() && open.network == network).count();
-        if state.open.len() >= MAX_STREAMS || own >= MAX_PER_NETWORK {
+        let near = state.open.values().filter(|open| network.is_some() && open.network == network).count();
+        let own = state.open.values().filter(|open| sign_in.is_some() && open.sign_in == sign_in).count();
+        if state.open.len() >= MAX_STREAMS || near >= MAX_PER_NETWORK || own >= MAX_PER_SIGN_IN {
             return Err(Fault::TooManyStreams);
         }
         state.last_number += 1;
         let number = state.last_number;
         let (sender, topics) = watch::channel(topics);
-        state.open.insert(number, Open { network, owner, topics: sender });
+        state.open.insert(number, Open { network, owner, sign_in, topics: sender });
         Ok(Stream { number, topics, stopping: self.stopping.subscribe(), streams: Arc::clone(self) })
     }
 
@@ -104,7 +110,7 @@ mod tests {
     #[test]
     fn streams_are_limited_in_all_and_of_an_address() {
         let streams = Arc::<Streams>::default();
-        let open = |from: u8| streams.open(address(from), None, Topics::default());
+        let open = |from: u8| streams.open(address(from), (None, None), Topics::default());
         let mut all: Vec<Stream> = (0..MAX_PER_NETWORK).map(|_| open(1).unwrap()).collect();
         assert!(matches!(open(1), Err(Fault::TooManyStreams)));
         all.extend((0..MAX_STREAMS - MAX_PER_NETWORK).map(|_| open(2).unwrap()));
@@ -120,12 +126,26 @@ mod tests {
         assert!(*next.stopping.borrow());
     }
 
+    /// Three people behind one address: the tabs of the first two left no stream for the third.
+    #[test]
+    fn a_sign_in_does_not_take_the_streams_of_others_at_its_address() {
+        let streams = Arc::<Streams>::default();
+        let open = |sign_in: u128| streams.open(address(1), (None, Some(Uuid::from_u128(sign_in))), Topics::default());
+        let mut all = Vec::new();
+        for sign_in in 0..3 {
+            all.extend((0..MAX_PER_SIGN_IN).map(|_| open(sign_in).unwrap()));
+            assert!(matches!(open(sign_in), Err(Fault::TooManyStreams)));
+        }
+        all.remove(0);
+        assert!(open(0).is_ok() && matches!(open(1), Err(Fault::TooManyStreams)));
+    }
+
     /// Numbers are small: a viewer could end the topics of others.
     #[test]
     fn topics_are_changed_by_the_owner() {
         let streams = Arc::<Streams>::default();
         let owner = |uid| Some((CallerKind::Local, None, Some(uid)));
-        let stream = streams.open(None, owner(1), Topics::parse("jobs").unwrap()).unwrap();
+        let stream = streams.open(None, (owner(1), None), Topics::parse("jobs").unwrap()).unwrap();
         assert!(!streams.set_topics(stream.number, owner(2), Topics::default()) && stream.topics.borrow().jobs);
         assert!(!streams.set_topics(stream.number, None, Topics::default()) && stream.topics.borrow().jobs);
         assert!(streams.set_topics(stream.number, owner(1), Topics::default()) && !stream.topics.borrow().jobs);

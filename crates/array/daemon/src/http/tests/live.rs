@@ -176,7 +176,7 @@ async fn further_streams_are_refused_and_all_end_when_the_array_stops() {
     let streams = Arc::default();
     let app = crate::http::unguarded(array, Arc::clone(&streams));
     let mut open_streams = Vec::new();
-    for _ in 0..32 {
+    for _ in 0..64 {
         open_streams.push(open(&app, "?topics=array", None).await.unwrap());
     }
     for _ in 0..500 {
