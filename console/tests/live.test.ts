@@ -52,6 +52,16 @@ test("charts begin with what happened before the page was opened", async () => {
   await expect.poll(() => legend(page, "IOPS", "write", 0).textContent()).toBe("0");
 });
 
+test("a page has one connection of HTTP/2 for its files, requests and stream", async () => {
+  const protocols = await page.evaluate(() => {
+    const timed = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+    const sent = (timed as PerformanceResourceTiming[]).filter((entry) => entry.transferSize > 0);
+    return sent.map((entry) => entry.nextHopProtocol);
+  });
+  expect(protocols.length).toBeGreaterThan(3);
+  expect(new Set(protocols)).toEqual(new Set(["h2"]));
+});
+
 test("a tab has one stream whatever it shows, and its topics follow the page", async () => {
   const [streams, topics] = [requestsOf(page, "GET", "/api/v1/live"), requestsOf(page, "PUT", "/api/v1/live/")];
   const last = async () => {

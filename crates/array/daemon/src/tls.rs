@@ -25,6 +25,11 @@ const COMMON_NAME: &str = "windlass";
 /// UTF8String.
 const DISTINGUISHED_NAME: &[u8] = b"\x30\x13\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x0c\x08windlass";
 
+/// HTTP/2 in ALPN (RFC 9113 §3.1).
+pub(crate) const HTTP_2: &[u8] = b"h2";
+/// HTTP/1.1 in ALPN (RFC 7301 §6).
+const HTTP_1_1: &[u8] = b"http/1.1";
+
 /// Path of the generated certificate in the state directory.
 pub(crate) const CERTIFICATE_PATH: &str = "tls/cert.pem";
 /// Path of the generated key in the state directory.
@@ -121,7 +126,7 @@ pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> 
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .with_context(|| format!("the certificate {} cannot be used", certificate.display()))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = [HTTP_2, HTTP_1_1].map(<[u8]>::to_vec).to_vec();
     Ok(Arc::new(config))
 }
 

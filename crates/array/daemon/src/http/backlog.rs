@@ -4,6 +4,7 @@
 use crate::http::problem::Fault;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
+use axum::http::Version;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use control::ControlError;
@@ -17,6 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const MAX_BYTES: u32 = 64 << 20;
 /// Responses up to this size are not counted: the number of connections limits them.
 const SMALL_BYTES: u64 = 64 << 10;
+/// The same for HTTP/2, with many responses on a connection.
+const SMALL_STREAM_BYTES: u64 = 4 << 10;
 /// Bytes passed to the connection at once: it keeps passed bytes in memory.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -43,8 +46,9 @@ impl Backlog {
 /// Refuses a large response as `busy` while clients have not read enough of earlier ones. A
 /// response larger than the whole budget needs all of it.
 pub(super) async fn bound(State(backlog): State<Backlog>, request: Request, next: Next) -> Response {
+    let small = if request.version() == Version::HTTP_2 { SMALL_STREAM_BYTES } else { SMALL_BYTES };
     let (head, body) = next.run(request).await.into_parts();
-    let Some(bytes) = body.size_hint().exact().filter(|bytes| *bytes > SMALL_BYTES) else {
+    let Some(bytes) = body.size_hint().exact().filter(|bytes| *bytes > small) else {
         return Response::from_parts(head, body);
     };
     let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(backlog.most);
@@ -104,7 +108,23 @@ mod tests {
     }
 
     async fn ask(app: &Router, path: &str) -> Response {
-        app.clone().oneshot(Request::builder().uri(path).body(Body::empty()).unwrap()).await.unwrap()
+        ask_with(app, path, Version::HTTP_11).await
+    }
+
+    async fn ask_with(app: &Router, path: &str, version: Version) -> Response {
+        let request = Request::builder().version(version).uri(path).body(Body::empty()).unwrap();
+        app.clone().oneshot(request).await.unwrap()
+    }
+
+    /// A connection of HTTP/2 has 64 answers in progress.
+    #[tokio::test]
+    async fn unread_answers_of_middle_size_are_bounded_over_http2() {
+        let middle = get(async || vec![7_u8; 20 << 10]);
+        let app = Router::new().route("/middle", middle);
+        let app = app.layer(axum::middleware::from_fn_with_state(Backlog::of(30 << 10), bound));
+        let _waiting = ask_with(&app, "/middle", Version::HTTP_2).await;
+        assert_eq!(ask_with(&app, "/middle", Version::HTTP_2).await.status(), 503);
+        assert_eq!(ask_with(&app, "/middle", Version::HTTP_11).await.status(), 200);
     }
 
     /// Regression: clients that requested large responses without reading them could hold one for

@@ -7,8 +7,13 @@
 //! with the most of them (as `reactor/iscsi/registry.rs` does for iSCSI), so that silent
 //! connections displace each other. Trusted connections are displaced only if there is no other. An
 //! untrusted connection counts as idle again when its request takes longer than [`SLOW_REQUEST`].
+//!
+//! A connection of HTTP/2 has many requests in progress. When a listener has more than
+//! [`MAX_REQUESTS`], the connection with the most of the address with the most is closed with all its
+//! requests; trusted connections again only if there is no other.
 
 use crate::network::network;
+use reactor::Notice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -18,6 +23,10 @@ use tokio::sync::Notify;
 
 /// Largest number of connections of one listener.
 pub(super) const MAX_CONNECTIONS: usize = 128;
+/// Largest number of requests in progress of one listener. It bounds the memory for their headers.
+const MAX_REQUESTS: usize = 1024;
+/// Interval at which a connection with requests in progress is looked at again for being idle.
+const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which a request no longer protects an untrusted connection.
 const SLOW_REQUEST: Duration = Duration::from_secs(5);
 
@@ -38,6 +47,8 @@ struct Shared {
 struct State {
     next_id: u64,
     members: BTreeMap<u64, Member>,
+    /// Connections that were closed for too many requests.
+    crowds: Notice,
 }
 
 /// Properties of a connection that decide about its displacement.
@@ -65,6 +76,13 @@ impl Member {
             Some(since) => !self.trusted && now.saturating_duration_since(since) >= SLOW_REQUEST,
         }
     }
+
+    /// Asks the connection to close. Returns its network.
+    fn leave(&mut self) -> Option<IpAddr> {
+        self.leaving = true;
+        self.displaced.notify_one();
+        self.network
+    }
 }
 
 impl Shared {
@@ -76,6 +94,32 @@ impl Shared {
         if let Some(member) = self.state().members.get_mut(&id) {
             change(member);
         }
+    }
+}
+
+impl State {
+    fn counted(&self) -> impl Iterator<Item = (&u64, &Member)> {
+        self.members.iter().filter(|(_, member)| !member.leaving)
+    }
+
+    /// Asks a connection to close if there are more requests than `most`. Returns its network, and how
+    /// many were closed since the last log line, if there is to be one.
+    fn relieve(&mut self, most: usize, now: Instant) -> Option<(Option<IpAddr>, u64)> {
+        if self.counted().map(|(_, member)| member.in_progress).sum::<usize>() <= most {
+            return None;
+        }
+        let trusted_too = !self.counted().any(|(_, member)| !member.trusted && member.in_progress > 0);
+        let candidates =
+            || self.counted().filter(|(_, member)| member.in_progress > 0 && (trusted_too || !member.trusted));
+        let mut by_network: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for (_, member) in candidates() {
+            *by_network.entry(member.network).or_default() += member.in_progress;
+        }
+        let choice =
+            candidates().max_by_key(|(_, member)| (by_network.get(&member.network).copied(), member.in_progress));
+        let id = choice.map(|(id, _)| *id)?;
+        let network = self.members.get_mut(&id)?.leave();
+        Some((network, self.crowds.count(now)?))
     }
 }
 
@@ -106,7 +150,7 @@ impl Connections {
 
     fn try_make_room(&self, now: Instant) -> Room {
         let mut state = self.shared.state();
-        let counted = || state.members.iter().filter(|(_, member)| !member.leaving);
+        let counted = || state.counted();
         if counted().count() < MAX_CONNECTIONS {
             return Room::Free;
         }
@@ -123,9 +167,7 @@ impl Connections {
         });
         let Some(id) = choice.map(|(id, _)| *id) else { return Room::None };
         let Some(member) = state.members.get_mut(&id) else { return Room::None };
-        member.leaving = true;
-        member.displaced.notify_one();
-        Room::Displaced(member.network)
+        Room::Displaced(member.leave())
     }
 
     /// Counts a new connection; `None` is the owner on a Unix socket, who is trusted.
@@ -182,15 +224,40 @@ impl Connection {
         asked
     }
 
+    /// Completes when the connection has had no request in progress for so long.
+    pub async fn idle(&self, time: Duration) {
+        loop {
+            let mut left = IDLE_INTERVAL;
+            self.membership.shared.with_member(self.membership.id, |member| {
+                if member.in_progress == 0 {
+                    left = time.saturating_sub(member.last_active.elapsed());
+                }
+            });
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
     /// Starts a request; it ends when the guard is dropped.
     pub fn request(&self) -> RequestGuard {
-        self.membership.shared.with_member(self.membership.id, |member| {
-            let now = Instant::now();
+        let Membership { id, shared } = &*self.membership;
+        let now = Instant::now();
+        shared.with_member(*id, |member| {
             member.requests += 1;
             member.in_progress += 1;
             member.request_since.get_or_insert(now);
             member.last_active = now;
         });
+        if let Some((network, closed)) = shared.state().relieve(MAX_REQUESTS, now) {
+            let network = network.map_or_else(|| "local".to_owned(), |network| network.to_string());
+            tracing::warn!(
+                network,
+                closed,
+                "a listener of the management plane has {MAX_REQUESTS} requests in progress: connections with many are closed"
+            );
+        }
         RequestGuard(self.clone())
     }
 }
@@ -313,6 +380,40 @@ mod tests {
         assert_eq!(connections.try_make_room(now), Room::None);
         drop(stream);
         assert_eq!(connections.try_make_room(now), displaced(3));
+    }
+
+    /// One address with hundreds of slow requests on few connections uses up nothing of others.
+    #[tokio::test]
+    async fn too_many_requests_close_the_connection_with_the_most_of_the_address_with_the_most() {
+        let connections = Connections::default();
+        let administrator = connections.join(Some(address(1)));
+        administrator.trust(true);
+        let many: Vec<_> = (0..MAX_REQUESTS / 2).map(|_| administrator.request()).collect();
+        let slow = joined(&connections, 2, 2);
+        let neighbour = connections.join(Some(address(3)));
+        let _own: Vec<_> = (0..100).map(|_| neighbour.request()).collect();
+        let _few: Vec<_> = (0..100).map(|_| slow[0].request()).collect();
+        let some: Vec<_> = (0..MAX_REQUESTS / 2 - 200).map(|_| slow[1].request()).collect();
+        let kept =
+            async |connection: &Connection| tokio::time::timeout(Duration::ZERO, connection.displaced()).await.is_err();
+        assert!(kept(&slow[1]).await && kept(&slow[0]).await);
+        let one_more = neighbour.request();
+        assert!(!kept(&slow[1]).await && kept(&slow[0]).await && kept(&neighbour).await && kept(&administrator).await);
+        // What leaves is not counted, and nothing more is closed.
+        let _more: Vec<_> = (0..some.len() - 1).map(|_| administrator.request()).collect();
+        assert!(kept(&slow[0]).await && kept(&neighbour).await && kept(&administrator).await);
+        drop((many, one_more));
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_idle_only_without_requests() {
+        let connection = Connections::default().join(Some(address(1)));
+        let idle = async |time| tokio::time::timeout(Duration::from_millis(300), connection.idle(time)).await.is_ok();
+        let request = connection.request();
+        assert!(!idle(Duration::from_millis(10)).await);
+        drop(request);
+        assert!(!idle(Duration::from_secs(3600)).await);
+        assert!(idle(Duration::from_millis(10)).await);
     }
 
     #[test]

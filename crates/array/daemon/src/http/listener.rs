@@ -2,13 +2,17 @@
 //!
 //! Each listener serves a limited number of connections; a new one displaces an idle one
 //! ([`Connections`]). A connection is closed if its TLS handshake or first request is late, if no
-//! request comes for half a minute, or if the client takes no data of an answer for as long.
+//! request comes for half a minute, or if the client takes no data of an answer for as long. TLS offers
+//! HTTP/2 ([`http2`]) and HTTP/1.1; without TLS there is HTTP/1.1 alone.
+
+mod http2;
 
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
 use crate::http::console;
 use crate::http::live::Streams;
 use crate::http::peer::{Peer, count_request};
 use crate::http::{Surroundings, guarded, metrics_router};
+use crate::tls;
 use anyhow::Context;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
@@ -49,12 +53,30 @@ struct Deadlines {
     handshake: Duration,
     /// Deadline from the handshake to the end of the first request's headers.
     first_request: Duration,
+    /// Longest idle time of a connection of HTTP/2.
+    idle: Duration,
+    /// Longest time in which a client takes nothing of an answer on a stream of HTTP/2.
+    stall: Duration,
 }
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { handshake: Duration::from_secs(5), first_request: Duration::from_secs(5) }
+        Self {
+            handshake: Duration::from_secs(5),
+            first_request: Duration::from_secs(5),
+            idle: HEADER_TIMEOUT,
+            stall: STALL_TIMEOUT,
+        }
     }
+}
+
+/// What a connection is served with.
+struct Serving {
+    app: Router,
+    watcher: Watcher,
+    stop: watch::Receiver<bool>,
+    connection: Connection,
+    deadlines: Deadlines,
 }
 
 /// Bound socket, and its service.
@@ -138,11 +160,12 @@ impl Listener {
                     let connection = connections.join(peer.address());
                     let counted = axum::middleware::from_fn_with_state(connection.clone(), count_request);
                     let app = app.clone().layer(counted).layer(Extension(peer)).layer(Extension(connection.clone()));
-                    let watcher = graceful.watcher();
+                    let (watcher, stop) = (graceful.watcher(), stop.clone());
+                    let serving = Serving { app, watcher, stop, connection: connection.clone(), deadlines };
                     tokio::spawn(async move {
                         tokio::select! {
-                            () = stream.serve(app, watcher, &connection, deadlines) => {}
-                            () = connection.displaced() => tracing::debug!(%peer, "an idle connection was displaced"),
+                            () = stream.serve(serving) => {}
+                            () = connection.displaced() => tracing::debug!(%peer, "a connection was displaced"),
                         }
                     });
                 }
@@ -215,13 +238,15 @@ enum Accepted {
 }
 
 impl Accepted {
-    async fn serve(self, app: Router, watcher: Watcher, connection: &Connection, deadlines: Deadlines) {
-        let Deadlines { handshake, first_request } = deadlines;
+    async fn serve(self, serving: Serving) {
         match self {
-            Self::Unix(stream) => serve_http(stream, app, watcher, connection, first_request).await,
-            Self::Tcp(stream) => serve_http(stream, app, watcher, connection, first_request).await,
-            Self::Tls(stream, acceptor) => match timeout(handshake, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => serve_http(stream, app, watcher, connection, first_request).await,
+            Self::Unix(stream) => serve_http(stream, false, serving).await,
+            Self::Tcp(stream) => serve_http(stream, false, serving).await,
+            Self::Tls(stream, acceptor) => match timeout(serving.deadlines.handshake, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => {
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::HTTP_2);
+                    serve_http(stream, is_http2, serving).await;
+                }
                 Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
                 Err(_elapsed) => tracing::debug!("TLS handshake took too long"),
             },
@@ -229,31 +254,40 @@ impl Accepted {
     }
 }
 
-async fn serve_http(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    app: Router,
-    watcher: Watcher,
-    connection: &Connection,
-    first_request: Duration,
-) {
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_header_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+async fn serve_http(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, is_http2: bool, serving: Serving) {
+    let (connection, first_request) = (serving.connection.clone(), serving.deadlines.first_request);
     let silent = async {
         tokio::time::sleep(first_request).await;
         if connection.has_asked() {
             std::future::pending::<()>().await;
         }
     };
-    tokio::select! {
-        ended = watcher.watch(served) => {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a connection ended early");
-            }
+    let served = async {
+        if is_http2 {
+            http2::serve(stream, serving).await;
+        } else {
+            serve_http1(stream, serving).await;
         }
+    };
+    tokio::select! {
+        () = served => {}
         () = silent => tracing::debug!("a connection without a request was closed"),
+    }
+}
+
+async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, serving: Serving) {
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_header_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(serving.app));
+    report_end(serving.watcher.watch(served).await);
+}
+
+/// Logs why a connection has ended.
+fn report_end(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
     }
 }
 

@@ -11,7 +11,6 @@ mod topics;
 
 pub(crate) use streams::Streams;
 
-use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
 use crate::http::problem::Fault;
@@ -62,7 +61,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 pub(super) async fn show(
     State(array): State<ArrayHandle>,
     Extension(streams): Extension<Arc<Streams>>,
-    (connection, peer): (Option<Extension<Connection>>, Option<Extension<Peer>>),
+    peer: Option<Extension<Peer>>,
     laboratory: Option<Extension<Arc<Laboratory>>>,
     holder: Holder,
     Query(LiveQuery { topics }): Query<LiveQuery>,
@@ -73,9 +72,7 @@ pub(super) async fn show(
     let address = peer.and_then(|Extension(peer)| peer.address());
     let stream = streams.open(address, (holder.owner(), holder.sign_in()), topics)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    // A stream in use protects its connection from being closed for another.
-    let request = connection.map(|Extension(connection)| connection.request());
-    let reader = Reader::begin(array, stream, holder, laboratory, last.as_deref(), request).await?;
+    let reader = Reader::begin(array, stream, holder, laboratory, last.as_deref()).await?;
     let events = futures_util::stream::unfold(reader, Reader::next);
     let response = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_INTERVAL));
     // Asks a proxy not to hold events back.

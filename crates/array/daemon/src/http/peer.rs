@@ -1,13 +1,17 @@
 //! Client of a request, and a line in the log.
 
-use crate::http::connections::Connection;
+use crate::http::connections::{Connection, RequestGuard};
 use crate::http::problem::Fault;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hyper::body::{Frame, SizeHint};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// Longest time for a request, body included; longer than the reactor may take to answer.
@@ -48,10 +52,37 @@ impl fmt::Display for Peer {
 #[derive(Clone)]
 pub(super) struct Author(pub(super) String);
 
-/// Notifies the listener that a request of the connection is in progress.
+/// Notifies the listener that a request of the connection is in progress, until the connection has taken
+/// its answer.
 pub(super) async fn count_request(State(connection): State<Connection>, request: Request, next: Next) -> Response {
-    let _in_progress = connection.request();
-    next.run(request).await
+    let in_progress = connection.request();
+    next.run(request).await.map(|body| Body::new(Counted { body, _in_progress: in_progress }))
+}
+
+/// Body of an answer whose request is in progress.
+struct Counted {
+    body: Body,
+    _in_progress: RequestGuard,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Limits the time of a request and logs it: changes and failures as `info`, reads as `debug`.

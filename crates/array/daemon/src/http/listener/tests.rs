@@ -1,5 +1,7 @@
-//! Silent connections, against a listener on the loopback interface.
+//! Connections of clients that are silent or send too much, against a listener on the loopback interface.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod http2;
 
 use super::*;
 use crate::memory::{TemporaryDirectory, spawn};
@@ -22,13 +24,17 @@ struct Https {
     address: SocketAddr,
     token: String,
     connector: TlsConnector,
-    _running: Running,
+    running: Running,
     _array: ArrayHandle,
     _directory: TemporaryDirectory,
 }
 
 impl Https {
     async fn start() -> Self {
+        Self::with(Deadlines { handshake: NEVER, first_request: NEVER, idle: NEVER, stall: NEVER }).await
+    }
+
+    async fn with(deadlines: Deadlines) -> Self {
         let directory = TemporaryDirectory::new();
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let names = crate::tls::Names::of(listen.ip(), &[]);
@@ -52,7 +58,7 @@ impl Https {
             address,
             token: token.trim().to_owned(),
             connector: TlsConnector::from(Arc::new(client)),
-            _running: listeners.run_with(&array, &surroundings, Deadlines { handshake: NEVER, first_request: NEVER }),
+            running: listeners.run_with(&array, &surroundings, deadlines),
             _array: array,
             _directory: directory,
         }
@@ -66,9 +72,17 @@ impl Https {
     }
 
     async fn handshake(&self, from: [u8; 4]) -> TlsStream<TcpStream> {
+        self.handshake_for(from, &[]).await
+    }
+
+    /// Opens a TLS connection that offers these protocols.
+    async fn handshake_for(&self, from: [u8; 4], protocols: &[&[u8]]) -> TlsStream<TcpStream> {
         let name = ServerName::try_from("localhost").unwrap();
         let stream = self.connect(from).await;
-        timeout(PATIENCE, self.connector.connect(name, stream)).await.unwrap().unwrap()
+        let mut client = rustls::ClientConfig::clone(self.connector.config());
+        client.alpn_protocols = protocols.iter().map(|of| of.to_vec()).collect();
+        let connector = TlsConnector::from(Arc::new(client));
+        timeout(PATIENCE, connector.connect(name, stream)).await.unwrap().unwrap()
     }
 
     /// Sends a GET request with the token on an open connection, which stays open; returns the
@@ -121,7 +135,9 @@ async fn a_connection_is_closed_when_its_first_request_is_late() {
     let (mut client, server) = tokio::io::duplex(1 << 10);
     let graceful = GracefulShutdown::new();
     let connection = connections.join(None);
-    let served = serve_http(server, Router::new(), graceful.watcher(), &connection, Duration::from_millis(1));
-    timeout(PATIENCE, served).await.unwrap();
+    let deadlines = Deadlines { first_request: Duration::from_millis(1), ..Deadlines::default() };
+    let (_keep, stop) = watch::channel(false);
+    let serving = Serving { app: Router::new(), watcher: graceful.watcher(), stop, connection, deadlines };
+    timeout(PATIENCE, serve_http(server, false, serving)).await.unwrap();
     assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
 }

@@ -3,7 +3,6 @@
 use super::holder::Holder;
 use super::streams::Stream;
 use super::topics::{Connecting, Topics};
-use crate::http::connections::RequestGuard;
 use crate::http::convert;
 use crate::http::problem::Fault;
 use crate::laboratory::Laboratory;
@@ -43,7 +42,6 @@ pub(super) struct Reader {
     has_ended: bool,
     /// Time at which the client took the last event.
     taken: Instant,
-    _request: Option<RequestGuard>,
 }
 
 fn event(name: &str, data: &impl Serialize) -> Event {
@@ -62,7 +60,6 @@ impl Reader {
         holder: Holder,
         laboratory: Option<Arc<Laboratory>>,
         last: Option<&str>,
-        request: Option<RequestGuard>,
     ) -> Result<Self, Fault> {
         let samples = array.samples();
         let mirror = array.mirror().await?;
@@ -103,7 +100,6 @@ impl Reader {
             waiting,
             has_ended: false,
             taken: Instant::now(),
-            _request: request,
         })
     }
 
