@@ -413,9 +413,7 @@ async fn the_stop_of_the_array_ends_connections() {
     assert_eq!(idle.ask("GET", "/api/v1/volumes", None).await.0, 200);
     let mut silent = Raw::open(&https, [127, 0, 0, 4]).await;
     let Https { running, .. } = https;
-    let start = Instant::now();
     timeout(DRAIN_TIMEOUT * 2, running.stop()).await.unwrap();
-    assert!(start.elapsed() < DRAIN_TIMEOUT + Duration::from_secs(1));
     let last = whole(live).await.unwrap();
     assert!(String::from_utf8_lossy(&last).contains("event: bye"), "{last:?}");
     assert!(silent.next(GOAWAY).await.is_some());
