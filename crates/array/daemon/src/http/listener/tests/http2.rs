@@ -394,6 +394,10 @@ async fn an_idle_connection_is_told_and_closed() {
     let https = Https::with(Deadlines { handshake: NEVER, first_request: NEVER, idle, stall: NEVER }).await;
     let used = Client::open(&https, [127, 0, 0, 3]).await;
     let mut live = used.live().await;
+    // It answers pings.
+    let stream = https.handshake_for([127, 0, 0, 2], &[tls::HTTP_2]).await;
+    let (_sender, silent) = h2::client::handshake(stream).await.unwrap();
+    timeout(PATIENCE, silent).await.unwrap().unwrap();
     let mut raw = Raw::open(&https, [127, 0, 0, 2]).await;
     raw.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &get_block("/health"))).await;
     let goaway = raw.next(GOAWAY).await.unwrap();
