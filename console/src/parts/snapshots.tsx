@@ -64,6 +64,7 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
     {
       key: "kept",
       title: "Kept",
+      rank: 2,
       about: "Pinned: no schedule removes it. Locked: nobody deletes it before that time.",
       cell: (snapshot) => <Kept of={snapshot} />,
       by: ({ pinned, locked_until }) => `${locked_until ?? ""}${pinned ? "pinned" : ""}`,
