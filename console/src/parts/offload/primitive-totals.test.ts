@@ -69,14 +69,15 @@ test("refusals are grouped by primitive, ending and reason, the most frequent fi
     initiator: "iqn.x",
     time: `2026-01-01T00:00:0${sequence}Z`,
   });
+  const holder = { initiator: "iqn.y", host: null, reservation_type: "write-exclusive" as const, key: "0x1" };
   const found = groups([
-    entry(1, "not-granted", "a", "h1"),
+    { ...entry(1, "not-granted", "a", "h1"), holder: { ...holder, host: "h2" } },
     entry(2, "below-grain", "a", null),
-    entry(3, "below-grain", "b", "h1"),
+    { ...entry(3, "below-grain", "b", "h1"), count: 40, holder },
   ]);
-  expect(found.map(({ code, entries }) => [code, entries.length])).toEqual([
-    ["below-grain", 2],
-    ["not-granted", 1],
+  expect(found.map(({ code, count, holders }) => [code, count, holders])).toEqual([
+    ["below-grain", 41, ["iqn.y"]],
+    ["not-granted", 1, ["h2"]],
   ]);
   expect(found[0]).toMatchObject({
     hosts: ["h1", "iqn.x"],

@@ -10,6 +10,10 @@ export interface Group {
   code: string;
   hosts: string[];
   volumes: string[];
+  /** Hosts, or initiators of no host, whose reservations refused the commands. */
+  holders: string[];
+  /** Number of commands. */
+  count: number;
   /** Time of the newest. */
   last: string;
   /** Newest first. */
@@ -24,7 +28,9 @@ export function groups(log: OffloadRefusal[]): Group[] {
     found.set(key, [...(found.get(key) ?? []), entry]);
   }
   const group = ([key, entries]: [string, OffloadRefusal[]]): Group[] => {
-    const newest = entries.toSorted((one, other) => other.sequence - one.sequence);
+    const newest = entries.toSorted(
+      (one, other) => other.time.localeCompare(one.time) || other.sequence - one.sequence,
+    );
     const first = newest[0];
     if (first === undefined) return [];
     return [
@@ -36,10 +42,14 @@ export function groups(log: OffloadRefusal[]): Group[] {
         code: first.reason_code,
         hosts: [...new Set(newest.map((entry) => entry.host ?? entry.initiator))],
         volumes: [...new Set(newest.map((entry) => entry.volume))],
+        holders: [
+          ...new Set(newest.flatMap(({ holder }) => (holder == null ? [] : [holder.host ?? holder.initiator]))),
+        ],
+        count: newest.reduce((sum, entry) => sum + (entry.count ?? 1), 0),
         last: first.time,
         entries: newest,
       },
     ];
   };
-  return [...found].flatMap(group).toSorted((one, other) => other.entries.length - one.entries.length);
+  return [...found].flatMap(group).toSorted((one, other) => other.count - one.count);
 }

@@ -46,9 +46,9 @@ const COLUMNS: Column<Group>[] = [
     key: "count",
     title: "Count",
     number: true,
-    about: `Among the last ${MOST} commands of the array's log`,
-    cell: (group) => grouped(group.entries.length),
-    by: ({ entries }) => entries.length,
+    about: `Commands among the last ${MOST} entries of the array's log`,
+    cell: (group) => grouped(group.count),
+    by: ({ count }) => count,
   },
   { key: "hosts", title: "Hosts", rank: 2, cell: (group) => several(group.hosts), by: ({ hosts }) => hosts.length },
   {
@@ -57,6 +57,14 @@ const COLUMNS: Column<Group>[] = [
     rank: 2,
     cell: (group) => several(group.volumes),
     by: ({ volumes }) => volumes.length,
+  },
+  {
+    key: "holders",
+    title: "Reserved by",
+    rank: 3,
+    about: "Holders of the reservations that refused commands, as they were then",
+    cell: (group) => several(group.holders) || "–",
+    by: ({ holders }) => holders.length,
   },
   { key: "last", title: "Last", rank: 2, cell: (group) => <Ago at={group.last} />, by: ({ last }) => last },
 ];
@@ -128,6 +136,7 @@ function Examples(props: { group: Group }): JSX.Element {
               {` from ${entry.host ?? entry.initiator}: ${entry.detail}`}
             </span>
             <span class="soft small">
+              {(entry.count ?? 1) > 1 ? `×${grouped(entry.count ?? 1)} ` : ""}
               <Ago at={entry.time} />
             </span>
           </li>

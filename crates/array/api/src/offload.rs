@@ -1,5 +1,6 @@
 //! Offload: statistics of each primitive for each volume and share, and the log of refused commands.
 
+use crate::ReservationType;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -180,14 +181,22 @@ pub enum OffloadEnding {
     Ineffective,
 }
 
-/// A command that was refused, failed, or succeeded without the benefit of the offload.
+/// Commands that were refused, failed, or succeeded without the benefit of the offload: one, or several that differ in
+/// their times and values alone and came within a minute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadRefusal {
     /// Number of the entry; a gap means that older entries were dropped.
     pub sequence: u64,
-    /// Time of the entry.
+    /// Time of the last of them.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
+    /// Time of the first of them.
+    #[serde(default)]
+    #[schema(value_type = String, format = DateTime)]
+    pub first: Timestamp,
+    /// Number of commands.
+    #[serde(default = "one")]
+    pub count: u64,
     /// Name of the volume or share, `share@snapshot` for a snapshot that is exported; after the deletion of the
     /// volume or share, the name at the time of the command.
     pub volume: String,
@@ -213,8 +222,39 @@ pub struct OffloadRefusal {
     pub reason_code: String,
     /// Text of the reason.
     pub reason: String,
-    /// Values that caused the outcome.
+    /// Holder of the reservation that refused the commands, as it was then; `null` for another reason.
+    #[serde(default)]
+    pub holder: Option<RefusalHolder>,
+    /// Bytes that the commands processed; 0 if they were refused.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Values that caused the outcome of the last of them.
     pub detail: String,
+}
+
+/// Array of an older release: one command an entry.
+const fn one() -> u64 {
+    1
+}
+
+/// Holder of a reservation that refused commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RefusalHolder {
+    /// Name of the initiator; of a reservation that all registered initiators hold, that of one of them.
+    pub initiator: String,
+    /// Host of the initiator, if it belongs to one.
+    pub host: Option<String>,
+    /// Type of the reservation.
+    pub reservation_type: ReservationType,
+    /// Reservation key, `0x` and 16 hexadecimal digits; `null` for RESERVE, which has none.
+    pub key: Option<String>,
+}
+
+impl RefusalHolder {
+    /// Name of the host, else of the initiator.
+    pub fn name(&self) -> &str {
+        self.host.as_deref().unwrap_or(&self.initiator)
+    }
 }
 
 /// Division of the statistics.
@@ -260,11 +300,11 @@ pub struct RefusalQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub ending: Option<OffloadEnding>,
-    /// Only commands at this time or later.
+    /// Only entries whose last command was at this time or later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<String>, format = DateTime)]
     pub from: Option<Timestamp>,
-    /// Only commands before this time.
+    /// Only entries whose first command was before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,

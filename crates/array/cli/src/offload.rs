@@ -39,7 +39,7 @@ pub enum Verb {
     /// Show commands that were refused, failed, or succeeded without the benefit of the offload,
     /// with the reasons; oldest first
     #[command(
-        after_help = "Examples:\n  windlass offload log\n  windlass offload log --outcome refused --primitive unmap --since 2h\n  windlass offload log --host esx01 --volume win-dc1 --limit 20\n  windlass offload log --follow\n\nOutcomes: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
+        after_help = "Examples:\n  windlass offload log\n  windlass offload log --outcome refused --primitive unmap --since 2h\n  windlass offload log --host esx01 --volume win-dc1 --limit 20\n  windlass offload log --follow\n\nCommands of one host that differ in their values alone, and come within a minute, are one entry: COUNT is their number, TIME and DETAIL those of the last one.\nOutcomes: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
     )]
     Log(log::Log),
 }

@@ -56,6 +56,8 @@ pub(crate) enum Value {
     Bytes(u64),
     /// Duration in microseconds; people see the best unit.
     Microseconds(u64),
+    /// How often something happened; people see `×3`.
+    Times(u64),
     /// No value.
     None,
 }
@@ -87,6 +89,7 @@ impl Value {
             Self::Bytes(number) if bytes => number.to_string(),
             Self::Bytes(number) => api::size::format(*number),
             Self::Microseconds(us) => duration::measured(Duration::from_micros(*us)),
+            Self::Times(number) => format!("×{number}"),
             Self::None => "–".to_owned(),
         }
     }
@@ -95,13 +98,15 @@ impl Value {
     fn raw(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Number(number) | Self::Bytes(number) | Self::Microseconds(number) => number.to_string(),
+            Self::Number(number) | Self::Bytes(number) | Self::Microseconds(number) | Self::Times(number) => {
+                number.to_string()
+            }
             Self::None => String::new(),
         }
     }
 
     const fn is_number(&self) -> bool {
-        matches!(self, Self::Number(_) | Self::Bytes(_) | Self::Microseconds(_))
+        matches!(self, Self::Number(_) | Self::Bytes(_) | Self::Microseconds(_) | Self::Times(_))
     }
 }
 

@@ -125,6 +125,7 @@ pub use system::*;
 pub use trash::*;
 pub use unit::{
     AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadClient,
-    OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
+    OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationHolder, ReservationType,
+    StateOrigin, VolumeId,
 };
 pub use volumes::*;

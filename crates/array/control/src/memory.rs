@@ -500,6 +500,8 @@ pub struct MemoryLive {
     pub offload_by_client: RefCell<BTreeMap<u64, Vec<ClientOffloadRow>>>,
     /// Refusals to report.
     pub refusals: RefCell<Vec<LogEntry>>,
+    /// Refusals that were taken last.
+    taken_refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
     pub counters: RefCell<Vec<VolumeCounters>>,
     /// Registrations and reservations to report, by object.
@@ -642,6 +644,13 @@ impl Live for MemoryLive {
 
     fn refusals(&self, since: u64) -> Vec<LogEntry> {
         self.refusals.borrow().iter().filter(|refusal| refusal.sequence >= since).cloned().collect()
+    }
+
+    fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+        let present = self.refusals.borrow().clone();
+        let before = self.taken_refusals.replace(present.clone());
+        let same = present.iter().zip(&before).take_while(|(one, other)| one == other).count();
+        (present != before).then(|| present.into_iter().skip(same).collect())
     }
 
     fn connections(&self) -> ConnectionCounters {

@@ -49,9 +49,9 @@ pub struct OffloadLogFilter {
     pub primitive: Option<Primitive>,
     /// Only commands with this outcome.
     pub ending: Option<Ending>,
-    /// Only commands at this time or later.
+    /// Only entries whose last command was at this time or later.
     pub from: Option<Timestamp>,
-    /// Only commands before this time.
+    /// Only entries whose first command was before this time.
     pub until: Option<Timestamp>,
 }
 
@@ -87,6 +87,8 @@ pub struct RefusalView {
     pub deleted: bool,
     /// Host of the initiator or client.
     pub host: Option<String>,
+    /// Host of the initiator that held the reservation which refused the commands.
+    pub holder_host: Option<String>,
     /// Log entry.
     pub entry: LogEntry,
 }
@@ -156,7 +158,9 @@ impl Read for OffloadLog {
             let (name, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
             let volume = entry.snapshot.as_ref().map_or(name.clone(), |snapshot| format!("{name}@{snapshot}"));
             let host = host_of_entry(directory, &entry).map(|host| host.name.clone());
-            RefusalView { volume, deleted, host, entry }
+            let holder = entry.holder.as_ref().and_then(|holder| directory.host_of(&holder.initiator));
+            let holder_host = holder.map(|host| host.name.clone());
+            RefusalView { volume, deleted, host, holder_host, entry }
         };
         Ok(entries.into_iter().skip(skipped).take(self.limit).map(view).collect())
     }
@@ -183,7 +187,7 @@ impl OffloadLogFilter {
             self.primitive.is_none_or(|primitive| entry.primitive == primitive)
                 && self.ending.is_none_or(|ending| entry.ending == ending)
                 && from.is_none_or(|from| entry.unix_ms >= from)
-                && until.is_none_or(|until| entry.unix_ms < until)
+                && until.is_none_or(|until| entry.first_unix_ms < until)
         });
         Ok(())
     }

@@ -163,15 +163,17 @@ impl Statistics {
         };
         share.unit.account(primitive, count);
         count(self.clients.borrow_mut().counters(share.object, client, primitive));
-        let (ending, reason, detail) = match result {
-            Ok(OffloadWork { not_offloaded: Some((reason, detail)), .. }) => {
-                (Ending::Ineffective, *reason, detail.clone())
+        let (ending, reason, bytes, detail) = match result {
+            Ok(OffloadWork { not_offloaded: Some((reason, detail)), bytes, .. }) => {
+                (Ending::Ineffective, *reason, *bytes, detail.clone())
             }
             Ok(_) => return,
-            Err(refusal) => (refusal.reason().ending(), refusal.reason(), refusal.into_detail()),
+            Err(refusal) => (refusal.reason().ending(), refusal.reason(), 0, refusal.into_detail()),
         };
         (self.log)(LogEntry {
             sequence: 0,
+            count: 0,
+            first_unix_ms: 0,
             unix_ms: 0,
             volume: VolumeId(share.object),
             volume_name: share.name.borrow().clone(),
@@ -181,6 +183,8 @@ impl Statistics {
             command: operation,
             ending,
             reason,
+            holder: None,
+            bytes,
             detail,
         });
     }

@@ -221,8 +221,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     /// Nexus of a client; `None` when it is not attached.
     pub fn nexus_of(&self, client: ClientId) -> Option<NexusInfo> {
-        let nexuses = self.nexuses.borrow().all();
-        nexuses.iter().find(|nexus| nexus.id.client() == client).map(|nexus| nexus.info())
+        let nexus = self.nexuses.borrow().get(NexusId::of_client(client)?)?;
+        Some(nexus.info())
     }
 
     /// What the host of a nexus has looked at and used. Empty if the nexus is not attached.

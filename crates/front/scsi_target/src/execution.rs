@@ -19,7 +19,7 @@ use scsi::{Cdb, LogicalUnitNumber, Status};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
-use unit::{Ending, LogEntry, OffloadWork, Primitive, Reason, Unit};
+use unit::{Ending, Holder, LogEntry, OffloadWork, Primitive, Reason, ReservationHolder, Unit};
 
 /// Nexus and logical unit that a command addresses.
 struct Addressed<D> {
@@ -290,7 +290,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let unit = unit.as_ref().map_or(receiver, |logical_unit| logical_unit.unit());
         unit.statistics.account(origin.primitive, |statistics| statistics.succeeded(origin.latency_ns, work));
         if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
-            self.write_log(origin, unit, Ending::Ineffective, (*reason, detail.clone()));
+            let logged = Logged { ending: Ending::Ineffective, reason: *reason, holder: None, detail: detail.clone() };
+            self.write_log(origin, unit, work.map_or(0, |work| work.bytes), logged);
         }
     }
 
@@ -308,8 +309,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
                     .account(primitive, |statistics| statistics.add(work));
             }
             Err(fault) => {
-                if let Some(reason) = refusal::reason(fault) {
-                    self.write_log(&origin, call.unit(), reason.ending(), (reason, refusal::detail(fault)));
+                if let Some(logged) = self.logged(fault) {
+                    self.write_log(&origin, call.unit(), 0, logged);
                 }
             }
         }
@@ -318,14 +319,30 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     fn account_failure(&self, origin: &Origin<'_, D>, unit: &Unit<D>, fault: &Fault) {
         let reason = refusal::reason(fault);
         unit.statistics.account(origin.primitive, |statistics| statistics.not_succeeded(origin.latency_ns, reason));
-        if let Some(reason) = reason {
-            self.write_log(origin, unit, reason.ending(), (reason, refusal::detail(fault)));
+        if let Some(logged) = self.logged(fault) {
+            self.write_log(origin, unit, 0, logged);
         }
     }
 
-    fn write_log(&self, origin: &Origin<'_, D>, unit: &Unit<D>, ending: Ending, (reason, detail): (Reason, String)) {
+    /// What the log says of a fault; `None` for what is not a refusal.
+    fn logged(&self, fault: &Fault) -> Option<Logged> {
+        let reason = refusal::reason(fault)?;
+        let holder = match refusal::holder(fault) {
+            Some(Holder::Registrant(holder)) => Some(holder.clone()),
+            Some(Holder::Client(client)) => {
+                self.nexus_of(*client).map(|nexus| ReservationHolder { initiator: nexus.initiator, registration: None })
+            }
+            None => None,
+        };
+        Some(Logged { ending: reason.ending(), reason, holder, detail: refusal::detail(fault) })
+    }
+
+    fn write_log(&self, origin: &Origin<'_, D>, unit: &Unit<D>, bytes: u64, logged: Logged) {
+        let Logged { ending, reason, holder, detail } = logged;
         self.units().log_refusal(LogEntry {
             sequence: 0,
+            count: 0,
+            first_unix_ms: 0,
             unix_ms: 0,
             volume: unit.volume(),
             volume_name: unit.name().to_string(),
@@ -335,9 +352,19 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             command: origin.command.name,
             ending,
             reason,
+            holder,
+            bytes,
             detail,
         });
     }
+}
+
+/// Outcome of a command in the log.
+struct Logged {
+    ending: Ending,
+    reason: Reason,
+    holder: Option<ReservationHolder>,
+    detail: String,
 }
 
 /// Source of an offload command, with its latency.

@@ -73,10 +73,10 @@ impl<D> LogicalUnit<D> {
         self.unit.volume()
     }
 
-    /// Counts a conflict and returns its fault.
+    /// Counts a conflict with the present reservation and returns its fault.
     pub fn conflict(&self) -> Fault {
         self.unit.statistics.count_conflict();
-        Fault::ReservationConflict
+        Fault::ReservationConflict(self.unit.reservations.holder().map(Box::new))
     }
 
     /// Refuses to go on with a command that began under an older content generation.

@@ -2,6 +2,9 @@
 
 use unit::ClientId;
 
+/// Name of the protocol of these clients.
+const PROTOCOL: &str = "SCSI";
+
 /// Identifier of an attached I_T nexus. Never reused while the target lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NexusId {
@@ -21,6 +24,26 @@ impl NexusId {
 
     /// Identifier of the nexus among the clients of all protocols.
     pub(crate) fn client(self) -> ClientId {
-        ClientId { protocol: "SCSI", number: u64::from(self.slot) << 32 | u64::from(self.generation) }
+        ClientId { protocol: PROTOCOL, number: u64::from(self.slot) << 32 | u64::from(self.generation) }
+    }
+
+    /// Identifier of the nexus that a client is; `None` for a client of another protocol.
+    pub(crate) fn of_client(client: ClientId) -> Option<Self> {
+        let [s0, s1, s2, s3, generation @ ..] = client.number.to_be_bytes();
+        let (slot, generation) = (u32::from_be_bytes([s0, s1, s2, s3]), u32::from_be_bytes(generation));
+        (client.protocol == PROTOCOL).then_some(Self { slot, generation })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_the_nexus_that_it_was_made_of() {
+        for nexus in [NexusId::new(0, 0), NexusId::new(1, u32::MAX), NexusId::new(u32::MAX, 7)] {
+            assert_eq!(NexusId::of_client(nexus.client()), Some(nexus));
+        }
+        assert_eq!(NexusId::of_client(ClientId { protocol: "NVMe", number: 1 }), None);
     }
 }

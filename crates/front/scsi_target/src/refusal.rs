@@ -2,7 +2,7 @@
 
 use crate::sense::{CopyCause, Fault, TokenFault};
 use block::BlockError;
-use unit::{Reason, StoreError};
+use unit::{Holder, Reason, StoreError};
 
 /// Reason of a fault; `None` for what is not a refusal: a miscompare, and a unit attention that was
 /// pending.
@@ -39,7 +39,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::Token(_) => Reason::InvalidToken,
         Fault::SegmentGranularity { .. } => Reason::Misaligned,
         Fault::OutOfRange { .. } | Fault::Block(BlockError::OutOfRange { .. }) => Reason::OutOfRange,
-        Fault::ReservationConflict => Reason::ReservedByAnother,
+        Fault::ReservationConflict(_) => Reason::ReservedByAnother,
         Fault::SoftwareWriteProtected | Fault::Block(BlockError::ReadOnly) => Reason::WriteProtected,
         Fault::MediumNotPresent => Reason::MediumNotPresent,
         Fault::SanitizeInProgress { .. } | Fault::SanitizeFailed => Reason::Sanitizing,
@@ -61,6 +61,15 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
             CopyCause::Source(fault) | CopyCause::Destination(fault) => return reason(fault),
         },
     })
+}
+
+/// Holder of the reservation that caused a fault, as it was then.
+pub(crate) fn holder(fault: &Fault) -> Option<&Holder> {
+    match fault {
+        Fault::ReservationConflict(holder) => holder.as_deref(),
+        Fault::CopyAborted { cause: CopyCause::Source(fault) | CopyCause::Destination(fault), .. } => holder(fault),
+        _ => None,
+    }
 }
 
 /// Details of a fault as text.
@@ -118,7 +127,7 @@ pub(crate) fn detail(fault: &Fault) -> String {
         Fault::InvalidOperationCode
         | Fault::LogicalUnitNotSupported
         | Fault::Miscompare { .. }
-        | Fault::ReservationConflict
+        | Fault::ReservationConflict(_)
         | Fault::InvalidRelease
         | Fault::InsufficientRegistrationResources
         | Fault::ReservationsNotStored(_)

@@ -4,7 +4,7 @@
 
 use block::BlockError;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
-use unit::{AccessState, AccessStateError, SanitizeError, StoreError};
+use unit::{AccessState, AccessStateError, Holder, SanitizeError, StoreError};
 
 /// Reason why a command did not complete with GOOD status.
 #[derive(Clone, Debug)]
@@ -33,8 +33,9 @@ pub(crate) enum Fault {
     LogicalUnitNotSupported,
     /// The data differs from the medium; offset in bytes of the first difference.
     Miscompare { offset_bytes: u64 },
-    /// A reservation forbids the command.
-    ReservationConflict,
+    /// A reservation forbids the command. Its holder at that time, if it is one of an initiator; `None`: the command
+    /// does not fit the registrations.
+    ReservationConflict(Option<Box<Holder>>),
     /// RELEASE with another scope or type than the persistent reservation has.
     InvalidRelease,
     /// No room for one more registration.
@@ -210,7 +211,7 @@ fn invalid_field(at: FieldPointer) -> FixedSense {
 pub(crate) fn outcome(fault: &Fault) -> Outcome {
     use AdditionalSense as Asc;
     let sense = match fault {
-        Fault::ReservationConflict => return Outcome { status: Status::RESERVATION_CONFLICT, sense: None },
+        Fault::ReservationConflict(_) => return Outcome { status: Status::RESERVATION_CONFLICT, sense: None },
         Fault::TaskAborted => return Outcome { status: Status::TASK_ABORTED, sense: None },
         Fault::InvalidOperationCode => illegal(Asc::INVALID_COMMAND_OPERATION_CODE),
         Fault::InvalidFieldInCdb(at) | Fault::InvalidFieldInParameterList(at) => invalid_field(*at),
@@ -343,14 +344,14 @@ mod tests {
 
     #[test]
     fn reservation_conflict_carries_no_sense_data() {
-        let outcome = outcome(&Fault::ReservationConflict);
+        let outcome = outcome(&Fault::ReservationConflict(None));
         assert_eq!((outcome.status, outcome.sense_bytes().len()), (Status::RESERVATION_CONFLICT, 0));
     }
 
     #[test]
     fn copy_aborted_forwards_the_destination_status() {
-        let fault =
-            Fault::CopyAborted { segment: 1, cause: CopyCause::Destination(Box::new(Fault::ReservationConflict)) };
+        let conflict = Box::new(Fault::ReservationConflict(None));
+        let fault = Fault::CopyAborted { segment: 1, cause: CopyCause::Destination(conflict) };
         assert_eq!(outcome(&fault).sense_bytes(), hex!("70 00 0a 00 00 00 00 0b 00 12 00 01 0d 01 00 00 00 00 18"));
     }
 

@@ -46,7 +46,7 @@ pub use primitive::Primitive;
 pub use refusals::{Ending, LogEntry, Reason, ReasonCounts, RefusalLog};
 pub use registrant::Registrant;
 pub use reservation_type::ReservationType;
-pub use reservations::{ReservationClass, ReservationReport, Reservations};
+pub use reservations::{Holder, ReservationClass, ReservationHolder, ReservationReport, Reservations};
 pub use sanitize::{Begun, Sanitize, SanitizeError};
 pub use statistics::{CommandInFlight, Io, IoLatency, IoStatistics, Statistics, UsedUnits};
 pub use store::{

@@ -5,8 +5,12 @@
 //! completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
 //! miscompare of COMPARE AND WRITE is ordinary contention and is only counted. A pending unit attention
 //! that is reported in place of a command says nothing about the command, and is not counted.
+//!
+//! Equal commands that come soon after each other are one entry with their number, so that a host that repeats a
+//! command does not push out what others did.
 
 use crate::primitive::Primitive;
+use crate::reservations::ReservationHolder;
 use block::VolumeId;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -303,12 +307,17 @@ impl ReasonCounts {
     }
 }
 
-/// An entry of the refusal log.
+/// An entry of the refusal log: one command, or several equal ones that came soon after each other. The log sets the
+/// number, the count and the time of the first command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     /// Sequence number, from 0 without gaps.
     pub sequence: u64,
-    /// Time in milliseconds since 1970 (UTC).
+    /// Commands of the entry.
+    pub count: u64,
+    /// Time of the first command in milliseconds since 1970 (UTC).
+    pub first_unix_ms: u64,
+    /// Time of the last command in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
     /// Volume or share that received the command.
     pub volume: VolumeId,
@@ -326,8 +335,31 @@ pub struct LogEntry {
     pub ending: Ending,
     /// Reason of the refusal.
     pub reason: Reason,
-    /// Details as text.
+    /// Holder of the reservation that refused the commands, if one did.
+    pub holder: Option<ReservationHolder>,
+    /// Bytes of the volume or share that the commands processed; 0 if they were refused.
+    pub bytes: u64,
+    /// Details of the last command as text.
     pub detail: String,
+}
+
+impl LogEntry {
+    /// Time after the first command of an entry in which it takes equal ones.
+    pub const TAKES_FOR_MS: u64 = 60_000;
+
+    /// Whether another command belongs to the entry. A command from before the first one does not: the clock was set.
+    fn takes(&self, other: &Self) -> bool {
+        let age_ms = other.unix_ms.checked_sub(self.first_unix_ms);
+        age_ms.is_some_and(|age_ms| age_ms < Self::TAKES_FOR_MS) && self.subject() == other.subject()
+    }
+
+    /// What equal commands have in common; their values (`detail`) may differ.
+    fn subject(&self) -> impl PartialEq {
+        (
+            (self.volume, self.primitive, self.command, self.ending, self.reason),
+            (&self.initiator, &self.snapshot, &self.volume_name, &self.holder),
+        )
+    }
 }
 
 /// Latest entries.
@@ -337,22 +369,47 @@ pub struct RefusalLog {
     capacity: usize,
     /// Entries ever written.
     total: u64,
+    /// Number of the first entry that was written or grew since [`Self::take_changed`].
+    first_changed: Option<u64>,
 }
 
 impl RefusalLog {
+    /// Newest entries that may take a further command: as many kinds of repeated commands may alternate. Older entries
+    /// do not change any more.
+    pub const OPEN: usize = 16;
+
     /// Creates an empty log that keeps `capacity` entries.
     pub fn new(capacity: usize) -> Self {
-        Self { entries: VecDeque::new(), capacity, total: 0 }
+        Self { entries: VecDeque::new(), capacity, total: 0, first_changed: None }
     }
 
-    /// Appends an entry and sets its sequence number. Drops the oldest entry when the log is full.
+    /// Adds a command to the open entry of equal ones, or appends an entry and sets its number. Drops the oldest entry
+    /// when the log is full. The cost does not depend on the length of the log.
     pub fn push(&mut self, mut entry: LogEntry) {
-        entry.sequence = self.total;
-        self.total += 1;
-        self.entries.push_back(entry);
-        while self.entries.len() > self.capacity {
-            self.entries.pop_front();
-        }
+        let mut open = self.entries.iter_mut().rev().take(Self::OPEN);
+        let sequence = if let Some(same) = open.find(|open| open.takes(&entry)) {
+            same.count += 1;
+            same.unix_ms = same.unix_ms.max(entry.unix_ms);
+            same.bytes = same.bytes.saturating_add(entry.bytes);
+            same.detail = entry.detail;
+            same.sequence
+        } else {
+            let sequence = self.total;
+            (entry.sequence, entry.count, entry.first_unix_ms) = (sequence, 1, entry.unix_ms);
+            self.total += 1;
+            self.entries.push_back(entry);
+            while self.entries.len() > self.capacity {
+                self.entries.pop_front();
+            }
+            sequence
+        };
+        self.first_changed = Some(self.first_changed.map_or(sequence, |first| first.min(sequence)));
+    }
+
+    /// Entries from the first one on that was written or grew since this last returned some. They replace all that the
+    /// caller has from that number on.
+    pub fn take_changed(&mut self) -> Option<Vec<LogEntry>> {
+        self.first_changed.take().map(|first| self.since(first))
     }
 
     /// Entries with a sequence number of at least `sequence`, oldest first.
@@ -378,26 +435,118 @@ mod tests {
         assert_eq!(counts.of(Reason::ALL[1]), 2);
     }
 
+    fn entry(initiator: &str, unix_ms: u64) -> LogEntry {
+        LogEntry {
+            sequence: 0,
+            count: 0,
+            first_unix_ms: 0,
+            unix_ms,
+            volume: VolumeId(1),
+            volume_name: "v1".to_owned(),
+            snapshot: None,
+            initiator: initiator.to_owned(),
+            primitive: Primitive::Unmap,
+            command: "UNMAP",
+            ending: Ending::Refused,
+            reason: Reason::OverLimit,
+            holder: None,
+            bytes: 512,
+            detail: unix_ms.to_string(),
+        }
+    }
+
+    fn holder(initiator: &str) -> Option<ReservationHolder> {
+        Some(ReservationHolder { initiator: initiator.to_owned(), registration: None })
+    }
+
     #[test]
     fn the_log_keeps_the_newest_and_numbers_all() {
         let mut log = RefusalLog::new(2);
-        for detail in ["a", "b", "c"] {
-            log.push(LogEntry {
-                sequence: 0,
-                unix_ms: 0,
-                volume: VolumeId(1),
-                volume_name: String::new(),
-                snapshot: None,
-                initiator: String::new(),
-                primitive: Primitive::Unmap,
-                command: "UNMAP",
-                ending: Ending::Refused,
-                reason: Reason::OverLimit,
-                detail: detail.into(),
-            });
+        for initiator in ["a", "b", "c"] {
+            log.push(entry(initiator, 0));
         }
-        let kept: Vec<_> = log.since(0).into_iter().map(|entry| (entry.sequence, entry.detail)).collect();
+        let kept: Vec<_> = log.since(0).into_iter().map(|entry| (entry.sequence, entry.initiator)).collect();
         assert_eq!(kept, [(1, "b".to_owned()), (2, "c".to_owned())]);
         assert_eq!((log.since(2).len(), log.since(3).len()), (1, 0));
+    }
+
+    /// Regression: dozens of equal entries of one second pushed all others out of the log.
+    #[test]
+    fn equal_commands_are_one_entry() {
+        let mut log = RefusalLog::new(3);
+        log.push(entry("quiet", 0));
+        for at in 0..1000 {
+            // Two hosts alternate, and neither pushes anything out.
+            log.push(entry("noisy", 10 + at));
+            log.push(entry("loud", 10 + at));
+        }
+        let kept: Vec<_> = log.since(0);
+        let counts: Vec<_> = kept.iter().map(|entry| (entry.sequence, &*entry.initiator, entry.count)).collect();
+        assert_eq!(counts, [(0, "quiet", 1), (1, "noisy", 1000), (2, "loud", 1000)]);
+        let noisy = &kept[1];
+        assert_eq!((noisy.first_unix_ms, noisy.unix_ms, noisy.bytes), (10, 1009, 512_000));
+        assert_eq!(noisy.detail, "1009", "the values of the last one");
+    }
+
+    #[test]
+    fn different_commands_are_entries_of_their_own() {
+        let all = || entry("a", 1000);
+        let others = [
+            LogEntry { volume: VolumeId(2), ..all() },
+            LogEntry { volume_name: "renamed".to_owned(), ..all() },
+            LogEntry { snapshot: Some("s1".to_owned()), ..all() },
+            LogEntry { initiator: "b".to_owned(), ..all() },
+            LogEntry { primitive: Primitive::Zero, ..all() },
+            LogEntry { command: "WRITE SAME (16)", ..all() },
+            LogEntry { ending: Ending::Ineffective, ..all() },
+            LogEntry { reason: Reason::OutOfRange, ..all() },
+            LogEntry { holder: holder("b"), ..all() },
+            LogEntry { holder: holder("c"), ..all() },
+            LogEntry { unix_ms: 1000 + LogEntry::TAKES_FOR_MS, ..all() },
+            LogEntry { unix_ms: 999, ..all() },
+        ];
+        let mut log = RefusalLog::new(64);
+        log.push(all());
+        for other in others.clone() {
+            log.push(other);
+        }
+        assert!(log.since(0).iter().all(|entry| entry.count == 1));
+        assert_eq!(log.since(0).len(), 1 + others.len());
+        // Each of them takes its like.
+        log.push(LogEntry { unix_ms: 1000 + LogEntry::TAKES_FOR_MS - 1, ..all() });
+        log.push(LogEntry { holder: holder("c"), ..all() });
+        let grown: Vec<_> = log.since(0).iter().filter(|entry| entry.count == 2).map(|entry| entry.sequence).collect();
+        assert_eq!(grown, [0, 10]);
+    }
+
+    #[test]
+    fn an_entry_behind_many_others_takes_nothing_more() {
+        let mut log = RefusalLog::new(64);
+        log.push(entry("a", 0));
+        for other in 0..RefusalLog::OPEN {
+            log.push(entry(&format!("other-{other}"), 0));
+        }
+        log.push(entry("a", 0));
+        log.push(entry("other-1", 0));
+        let counts: Vec<_> = log.since(0).into_iter().map(|entry| entry.count).collect();
+        assert_eq!(counts.iter().sum::<u64>(), RefusalLog::OPEN as u64 + 3, "no command is lost");
+        assert_eq!((counts.len(), counts[0], counts[2]), (RefusalLog::OPEN + 2, 1, 2));
+    }
+
+    #[test]
+    fn what_changed_is_taken_once() {
+        let mut log = RefusalLog::new(64);
+        assert_eq!(log.take_changed(), None);
+        for initiator in ["a", "b", "c"] {
+            log.push(entry(initiator, 0));
+        }
+        assert_eq!(log.take_changed(), Some(log.since(0)));
+        assert_eq!(log.take_changed(), None);
+        log.push(entry("d", 0));
+        log.push(entry("b", 0));
+        log.push(entry("c", 0));
+        let changed: Vec<_> =
+            log.take_changed().into_iter().flatten().map(|entry| (entry.sequence, entry.count)).collect();
+        assert_eq!(changed, [(1, 2), (2, 2), (3, 1)]);
     }
 }

@@ -10,11 +10,13 @@
 //! which excludes the clients of every protocol.
 
 mod class;
+mod holder;
 mod report;
 mod state;
 mod transition;
 
 pub use class::ReservationClass;
+pub use holder::{Holder, ReservationHolder};
 pub use report::{RegistrationInfo, ReservationReport};
 pub use state::{Reservation, Role, State};
 pub use transition::{Notice, Refused, Transition};

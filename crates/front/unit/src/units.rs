@@ -220,7 +220,7 @@ impl<D> Units<D> {
         self.deleted.borrow().rows()
     }
 
-    /// Adds an entry to the log of refusals, which numbers and dates it.
+    /// Adds a command to the log of refusals, which numbers, counts and dates it.
     pub fn log_refusal(&self, mut entry: LogEntry) {
         entry.unix_ms = self.clock.unix_ms();
         self.log.borrow_mut().push(entry);
@@ -229,6 +229,11 @@ impl<D> Units<D> {
     /// Entries of the log of refusals with a sequence number of at least `since`, oldest first.
     pub fn refusals(&self, since: u64) -> Vec<LogEntry> {
         self.log.borrow().since(since)
+    }
+
+    /// Entries of the log of refusals that are new or have grown, as of [`RefusalLog::take_changed`].
+    pub fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+        self.log.borrow_mut().take_changed()
     }
 }
 

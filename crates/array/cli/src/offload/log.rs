@@ -6,9 +6,13 @@ use crate::error::CliError;
 use crate::follow::{self, Since};
 use crate::output::{Column, Output, Resource, Value, column, minor, wide};
 use api::{OffloadEnding, OffloadRefusal};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Maximum number of entries of one answer.
 const ALL: u32 = 10_000;
+/// Newest entries of the log that may still grow.
+const OPEN: u64 = 16;
 
 /// Options of `offload log`.
 #[derive(Clone, Debug, clap::Args)]
@@ -33,7 +37,8 @@ pub struct Log {
     /// Maximum number of entries, the newest
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
-    /// Keep running and show new entries until Ctrl-C; with -o json, one object per line
+    /// Keep running and show new entries until Ctrl-C, and how many commands came to one that was shown (+3); with -o json,
+    /// one object per line
     #[arg(long, short)]
     follow: bool,
 }
@@ -67,25 +72,42 @@ impl Ending {
     }
 }
 
-impl Resource for OffloadRefusal {
+/// Entry of the log as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Line {
+    #[serde(flatten)]
+    entry: OffloadRefusal,
+    /// Commands since the entry was shown before; absent where it is shown for the first time.
+    #[serde(skip)]
+    further: Option<u64>,
+}
+
+impl Resource for Line {
     const WHEN_EMPTY: &'static str = "no such command";
     const COLUMNS: &'static [Column<Self>] = &[
-        wide("sequence", |refusal| Value::Number(refusal.sequence)),
-        column("time", |refusal| format!("{:.0}", refusal.time).into()),
-        column("volume", |refusal| volume(&refusal.volume, refusal.deleted)),
-        wide("kind", |refusal| kind(refusal.kind).into()),
-        column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
-        wide("command", |refusal| refusal.command.as_str().into()),
-        minor("host", |refusal| refusal.host.as_ref().unwrap_or(&refusal.initiator).as_str().into()),
-        wide("initiator", |refusal| refusal.initiator.as_str().into()),
-        minor("ending", |refusal| Ending::of(refusal.ending).name().into()),
-        column("reason", |refusal| refusal.reason_code.as_str().into()),
-        wide("in-words", |refusal| refusal.reason.as_str().into()),
-        column("detail", |refusal| refusal.detail.as_str().into()),
+        wide("sequence", |line| Value::Number(line.entry.sequence)),
+        wide("first", |line| format!("{:.0}", line.entry.first).into()),
+        column("time", |line| format!("{:.0}", line.entry.time).into()),
+        column("count", |line| match line.further {
+            Some(further) => format!("+{further}").into(),
+            None => Value::Times(line.entry.count),
+        }),
+        column("volume", |line| volume(&line.entry.volume, line.entry.deleted)),
+        wide("kind", |line| kind(line.entry.kind).into()),
+        column("primitive", |line| line.entry.primitive.to_uppercase().into()),
+        wide("command", |line| line.entry.command.as_str().into()),
+        minor("host", |line| line.entry.host.as_ref().unwrap_or(&line.entry.initiator).as_str().into()),
+        wide("initiator", |line| line.entry.initiator.as_str().into()),
+        minor("ending", |line| Ending::of(line.entry.ending).name().into()),
+        column("reason", |line| line.entry.reason_code.as_str().into()),
+        wide("in-words", |line| line.entry.reason.as_str().into()),
+        wide("holder", |line| line.entry.holder.as_ref().map(|holder| holder.name()).into()),
+        wide("bytes", |line| Value::Bytes(line.entry.bytes)),
+        column("detail", |line| line.entry.detail.as_str().into()),
     ];
 
     fn name(&self) -> String {
-        self.sequence.to_string()
+        self.entry.sequence.to_string()
     }
 }
 
@@ -111,52 +133,77 @@ impl Wanted<'_> {
         client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await
     }
 
-    /// Entries after the last one that was shown.
-    async fn news(&self, client: &Client, last: Option<&OffloadRefusal>) -> Result<Vec<OffloadRefusal>, CliError> {
-        // The last one comes again, unless it was dropped or the array has restarted and numbers from 0 again.
-        if let Some(last) = last.filter(|last| last.sequence > 0) {
-            let mut found = self.fetch(client, Some(last.sequence - 1), ALL).await?;
-            if found.first().is_some_and(|first| is_same(first, last)) {
-                found.remove(0);
-                return Ok(found);
+    /// Lines about what happened since the last call.
+    async fn news(&self, client: &Client, shown: &mut Shown) -> Result<Vec<Line>, CliError> {
+        if let Some(last) = &shown.last {
+            let since = last.sequence.checked_sub(OPEN);
+            let found = self.fetch(client, since, ALL).await?;
+            // The last one comes again, unless it was dropped or the array has restarted and numbers from 0 again.
+            if since.is_none() || found.iter().any(|entry| is_same(entry, last)) {
+                return Ok(shown.news(found));
             }
         }
-        Ok(after(self.fetch(client, None, ALL).await?, last))
+        Ok(shown.news(self.fetch(client, None, ALL).await?))
+    }
+}
+
+/// Entries that were shown, as far as they can still grow.
+#[derive(Debug, Default)]
+struct Shown {
+    last: Option<OffloadRefusal>,
+    /// The last entries by number.
+    open: BTreeMap<u64, OffloadRefusal>,
+}
+
+impl Shown {
+    /// Lines about entries that are new or have grown, in their order. An entry with an old number is new if it began
+    /// later than all: the array has restarted.
+    fn news(&mut self, found: Vec<OffloadRefusal>) -> Vec<Line> {
+        let line = |entry: &OffloadRefusal| {
+            let before = self.open.get(&entry.sequence).filter(|before| is_same(before, entry));
+            let further = match (before, &self.last) {
+                (Some(before), _) if entry.count > before.count => Some(entry.count - before.count),
+                (Some(_), _) => return None,
+                (None, Some(last)) if entry.sequence <= last.sequence && entry.first <= last.first => return None,
+                (None, _) => None,
+            };
+            Some(Line { entry: entry.clone(), further })
+        };
+        let lines: Vec<Line> = found.iter().filter_map(line).collect();
+        self.last = found.last().cloned().or_else(|| self.last.take());
+        self.open.extend(found.into_iter().map(|entry| (entry.sequence, entry)));
+        if let Some(last) = self.last.as_ref().map(|last| last.sequence) {
+            self.open.retain(|sequence, _| *sequence <= last && last - *sequence < OPEN);
+        }
+        lines
     }
 }
 
 fn is_same(one: &OffloadRefusal, other: &OffloadRefusal) -> bool {
-    (one.sequence, one.time) == (other.sequence, other.time)
-}
-
-/// Entries of a whole log that are newer than `last`, which may be one of an earlier run of the array.
-fn after(mut log: Vec<OffloadRefusal>, last: Option<&OffloadRefusal>) -> Vec<OffloadRefusal> {
-    if let Some(last) = last {
-        log.retain(|entry| entry.sequence > last.sequence || entry.time > last.time);
-    }
-    log
+    (one.sequence, one.first) == (other.sequence, other.first)
 }
 
 pub(super) async fn run(log: &Log, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let wanted = Wanted { log, from: log.since.and_then(Since::time).map(|from| from.to_string()) };
-    let limit = log.limit.clamp(1, ALL);
-    let mut entries = match log.since {
+    let entries = match log.since {
         // The array lists the entries after an entry oldest first, but the command shows the newest.
         Some(Since::Id(id)) => wanted.fetch(client, Some(id), ALL).await?,
-        None | Some(Since::Seconds(_)) => wanted.fetch(client, None, limit).await?,
+        // Entries that are not shown may grow.
+        _ if log.follow => wanted.fetch(client, None, ALL).await?,
+        None | Some(Since::Seconds(_)) => wanted.fetch(client, None, log.limit.clamp(1, ALL)).await?,
     };
-    let mut last = entries.last().cloned();
-    let surplus = entries.len().saturating_sub(usize::try_from(log.limit).unwrap_or(usize::MAX));
-    entries.drain(..surplus);
+    let mut shown = Shown::default();
+    let mut lines = shown.news(entries);
+    let surplus = lines.len().saturating_sub(usize::try_from(log.limit).unwrap_or(usize::MAX));
+    lines.drain(..surplus);
     if !log.follow {
-        return output.list(&entries);
+        return output.list(&lines);
     }
-    output.more(&entries, true)?;
+    output.more(&lines, true)?;
     follow::until_interrupted(async {
         while follow::goes_on(output).await {
-            let news = wanted.news(client, last.as_ref()).await?;
+            let news = wanted.news(client, &mut shown).await?;
             output.more(&news, false)?;
-            last = news.into_iter().next_back().or(last);
         }
         Ok(())
     })
@@ -173,6 +220,8 @@ mod tests {
         OffloadRefusal {
             sequence,
             time: Timestamp::from_second(second).unwrap_or_default(),
+            first: Timestamp::from_second(second).unwrap_or_default(),
+            count: 1,
             volume: "v1".to_owned(),
             deleted: false,
             kind: ContentKind::Volume,
@@ -183,18 +232,49 @@ mod tests {
             ending: OffloadEnding::Refused,
             reason_code: "over-limit".to_owned(),
             reason: String::new(),
+            holder: None,
+            bytes: 0,
             detail: String::new(),
         }
+    }
+
+    fn grown(entry: OffloadRefusal, count: u64) -> OffloadRefusal {
+        OffloadRefusal { count, ..entry }
+    }
+
+    /// Numbers of the lines, with what they say about growth.
+    fn lines(shown: &mut Shown, found: Vec<OffloadRefusal>) -> Vec<(u64, Option<u64>)> {
+        shown.news(found).into_iter().map(|line| (line.entry.sequence, line.further)).collect()
     }
 
     /// After a restart the array numbers from 0 again, and an entry of the new run is shown although its number was.
     #[test]
     fn entries_of_a_new_run_are_new() {
-        let numbers = |log: Vec<OffloadRefusal>| log.iter().map(|entry| entry.sequence).collect::<Vec<_>>();
         let whole = || vec![entry(0, 20), entry(1, 21)];
-        assert_eq!(numbers(after(whole(), Some(&entry(7, 10)))), [0, 1]);
-        assert_eq!(numbers(after(whole(), Some(&entry(0, 20)))), [1]);
-        assert_eq!(numbers(after(whole(), None)), [0, 1]);
+        let after = |last: OffloadRefusal| {
+            let mut shown = Shown::default();
+            shown.news(vec![last]);
+            lines(&mut shown, whole())
+        };
+        assert_eq!(after(entry(7, 10)), [(0, None), (1, None)]);
+        assert_eq!(after(entry(0, 20)), [(1, None)]);
+        assert_eq!(lines(&mut Shown::default(), whole()), [(0, None), (1, None)]);
         assert!(is_same(&entry(1, 21), &entry(1, 21)) && !is_same(&entry(1, 21), &entry(1, 9)));
+    }
+
+    /// The sum of what the lines of an entry say is its count.
+    #[test]
+    fn growth_is_shown_once() {
+        let mut shown = Shown::default();
+        assert_eq!(lines(&mut shown, vec![entry(0, 10), grown(entry(1, 11), 3)]), [(0, None), (1, None)]);
+        assert_eq!(lines(&mut shown, vec![entry(0, 10), grown(entry(1, 11), 3)]), []);
+        let grew = || vec![grown(entry(0, 10), 2), grown(entry(1, 11), 8), grown(entry(2, 12), 4)];
+        assert_eq!(lines(&mut shown, grew()), [(0, Some(1)), (1, Some(5)), (2, None)]);
+        assert_eq!(lines(&mut shown, grew()), []);
+        // Only as many are remembered as can grow.
+        shown.news((3..200).map(|sequence| entry(sequence, 20)).collect());
+        assert_eq!(shown.open.keys().copied().collect::<Vec<_>>(), (184..200).collect::<Vec<_>>());
+        // An answer from before them has nothing new.
+        assert_eq!(lines(&mut shown, vec![entry(150, 20), grown(entry(190, 20), 2)]), [(190, Some(1))]);
     }
 }

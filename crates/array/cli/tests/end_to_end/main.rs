@@ -185,6 +185,8 @@ fn offload() -> OffloadRow {
 fn refusal() -> LogEntry {
     LogEntry {
         sequence: 41,
+        count: 1,
+        first_unix_ms: 1_795_255_201_000,
         unix_ms: 1_795_255_201_000,
         volume: VolumeId(1),
         volume_name: "v1".to_owned(),
@@ -194,6 +196,8 @@ fn refusal() -> LogEntry {
         primitive: Primitive::Xcopy,
         command: "EXTENDED COPY",
         reason: Reason::NotGranted,
+        holder: None,
+        bytes: 0,
         detail: "naa.602574c0".to_owned(),
     }
 }

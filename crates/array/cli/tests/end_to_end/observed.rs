@@ -14,8 +14,8 @@ fn what_the_array_tells() {
     );
     assert_eq!(
         array.ok(&["offload", "log", "v1"]),
-        "TIME                  VOLUME  PRIMITIVE  HOST   ENDING   REASON       DETAIL\n\
-         2026-11-21T10:00:01Z  v1      XCOPY      esx01  refused  not-granted  naa.602574c0\n"
+        "TIME                  COUNT  VOLUME  PRIMITIVE  HOST   ENDING   REASON       DETAIL\n\
+         2026-11-21T10:00:01Z     ×1  v1      XCOPY      esx01  refused  not-granted  naa.602574c0\n"
     );
     assert_eq!(array.ok(&["offload", "log", "--ending", "failed", "--no-headers"]), "");
     assert_eq!(array.ok(&["offload", "log", "--ending", "refused", "-o", "name"]), "41\n");

@@ -14,7 +14,7 @@ use crate::jobs::view::JobView;
 use crate::samples::recorder::Recorder;
 use crate::scrape::totals::Totals;
 use pool::{ObjectId, ObjectKind, Revision};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use uuid::Uuid;
@@ -39,7 +39,7 @@ impl Control {
         publisher.counts.borrow_mut().clear();
         publisher.waiting.borrow_mut().clear();
         publisher.last_event.set(0);
-        publisher.next_refusal.set(0);
+        let _listed_below = self.live().take_changed_refusals();
         publisher.connections.take();
         let pool = self.pool_facts();
         publisher.pool.replace(Some(pool.clone()));
@@ -64,7 +64,7 @@ impl Control {
             deleted_totals: Totals::default(),
             sessions: self.live().sessions(),
             arrivals: Arrivals { logins: self.live().logins(), connections: self.live().connections() },
-            refusals: VecDeque::new(),
+            refusals: self.live().refusals(0).into(),
             attention: Attention::default(),
             events: EventLog::default(),
             recorder: Recorder::new(self.environment().now()),
@@ -175,11 +175,7 @@ impl Control {
         if publisher.content_deleted.take() {
             deltas.push(Delta::DeletedOffload(self.live().deleted_offload()));
         }
-        let refusals = self.live().refusals(publisher.next_refusal.get());
-        if let Some(last) = refusals.last() {
-            publisher.next_refusal.set(last.sequence + 1);
-            deltas.push(Delta::Refusals(refusals));
-        }
+        deltas.extend(self.live().take_changed_refusals().map(Delta::Refusals));
         let pool = self.pool_facts();
         if publisher.pool.borrow().as_ref() != Some(&pool) {
             publisher.pool.replace(Some(pool.clone()));

@@ -28,8 +28,6 @@ pub(crate) struct Publisher {
     pub(super) content_deleted: Cell<bool>,
     /// Number of the last event.
     pub(super) last_event: Cell<u64>,
-    /// Number of the next refusal.
-    pub(super) next_refusal: Cell<u64>,
 }
 
 /// Fact to publish: what it is when its turn comes.

@@ -37,6 +37,7 @@ pub(super) enum Delta {
     Session(u64, Option<Box<SessionInfo>>),
     Logins(Vec<Arc<LoginAttempt>>),
     Connections(ConnectionCounters),
+    /// Refusals from one on, in place of all from its number on.
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
@@ -132,7 +133,11 @@ impl View {
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Logins(logins) => self.arrivals.logins = logins,
             Delta::Connections(connections) => self.arrivals.connections = connections,
-            Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
+            Delta::Refusals(refusals) => {
+                let first = refusals.first().map_or(u64::MAX, |entry| entry.sequence);
+                self.refusals.truncate(self.refusals.partition_point(|entry| entry.sequence < first));
+                keep(&mut self.refusals, refusals, MAX_REFUSALS);
+            }
             Delta::Job(id, job) => self.attention.set_job(id, job.map(|job| *job)),
             Delta::Alerts(alerts) => self.attention.set_alerts(alerts),
             Delta::Events(events) => self.events.extend(events),

@@ -117,6 +117,25 @@ fn a_reader_sees_each_change_that_was_answered() {
 
 /// Activity of hosts reaches the mirror when it is published; unchanged facts are not sent again.
 #[test]
+fn an_entry_of_the_offload_log_that_grew_is_published_again() {
+    let array = Array::new();
+    let volume = array.create("v1").object.id;
+    array.live.refusals.replace((0..3).map(|sequence| super::offload::refusal(sequence, volume)).collect());
+    let mirror = block_on(array.control.mirror());
+    let log = OffloadLog { limit: 10, ..OffloadLog::default() };
+    let counts = || {
+        let entries = mirror.read(&log).unwrap();
+        entries.iter().map(|view| (view.entry.sequence, view.entry.count)).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(), [(0, 1), (1, 1), (2, 1)]);
+    array.live.refusals.borrow_mut()[1].count = 7;
+    array.live.refusals.borrow_mut().push(super::offload::refusal(3, volume));
+    block_on(array.control.publish_facts());
+    assert_eq!(counts(), [(0, 1), (1, 7), (2, 1), (3, 1)]);
+    same(&array, &mirror, &log);
+}
+
+#[test]
 fn what_hosts_do_is_published_when_it_changed() {
     let array = Array::new();
     let v1 = array.create("v1").object.id;

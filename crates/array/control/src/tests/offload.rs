@@ -8,9 +8,11 @@ pub(super) fn row(volume: ObjectId, name: &str, primitive: Primitive) -> Offload
     OffloadRow { volume, name: name.to_owned(), primitive, counters }
 }
 
-fn refusal(sequence: u64, volume: ObjectId) -> LogEntry {
+pub(super) fn refusal(sequence: u64, volume: ObjectId) -> LogEntry {
     LogEntry {
         sequence,
+        count: 1,
+        first_unix_ms: 0,
         unix_ms: 0,
         volume: VolumeId(volume.0),
         volume_name: "old".to_owned(),
@@ -20,6 +22,8 @@ fn refusal(sequence: u64, volume: ObjectId) -> LogEntry {
         primitive: Primitive::Xcopy,
         command: "EXTENDED COPY",
         reason: Reason::NotGranted,
+        holder: None,
+        bytes: 0,
         detail: String::new(),
     }
 }
@@ -76,7 +80,8 @@ fn the_log_is_filtered_and_followed() {
     let entry = |sequence| {
         let initiator = if sequence % 2 == 0 { ESX01 } else { stranger }.to_owned();
         let primitive = if sequence < 5 { Primitive::Xcopy } else { Primitive::Unmap };
-        LogEntry { initiator, primitive, unix_ms: sequence * 1000, ..refusal(sequence, volume) }
+        let unix_ms = sequence * 1000;
+        LogEntry { initiator, primitive, first_unix_ms: unix_ms, unix_ms, ..refusal(sequence, volume) }
     };
     array.live.refusals.replace((0..10).map(entry).collect());
     let log = |since, filter, limit| {
@@ -102,7 +107,26 @@ fn the_log_is_filtered_and_followed() {
     let time = |seconds| Some(Timestamp::from_second(seconds).unwrap());
     let times = OffloadLogFilter { from: time(2), until: time(5), ..all() };
     assert_eq!(log(None, times.clone(), 9).unwrap(), [2, 3, 4]);
+    // An entry of several commands, of which some were in that time.
+    array.live.refusals.borrow_mut()[0].unix_ms = 3000;
+    assert_eq!(log(None, times.clone(), 9).unwrap(), [0, 2, 3, 4]);
     assert_eq!(log(Some(2), OffloadLogFilter { volume: Some("v1".to_owned()), ..times }, 1).unwrap(), [3]);
+}
+
+#[test]
+fn the_holder_of_a_reservation_has_the_name_of_its_host() {
+    let array = Array::new();
+    let volume = array.create("v1").object.id;
+    array.create_host("esx01", ESX01);
+    let of = |sequence, initiator: Option<&str>| {
+        let holder = initiator.map(|name| ReservationHolder { initiator: name.to_owned(), registration: None });
+        LogEntry { initiator: "iqn.2026-01.org.example:b".to_owned(), holder, ..refusal(sequence, volume) }
+    };
+    let entries = vec![of(0, Some(ESX01)), of(1, Some("iqn.2026-01.org.example:gone")), of(2, None)];
+    array.live.refusals.replace(entries);
+    let log = array.run(OffloadLog { since: None, filter: OffloadLogFilter::default(), limit: 9 }).unwrap();
+    let hosts: Vec<_> = log.iter().map(|view| view.holder_host.as_deref()).collect();
+    assert_eq!(hosts, [Some("esx01"), None, None]);
 }
 
 /// Shares stand beside volumes; clients are named by the hosts with their addresses.

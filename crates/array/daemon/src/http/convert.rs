@@ -259,10 +259,15 @@ pub(super) fn reservation(view: ReservationView) -> Registration {
         host,
         portal_id: registration.target_port,
         group,
-        key: (!is_reserve).then(|| format!("{:#018x}", registration.key)),
+        key: (!is_reserve).then(|| reservation_key(registration.key)),
         holder: registration.holder,
         reservation_type: if is_reserve { Some(ReservationType::Reserve) } else { kind.map(reservation_type) },
     }
+}
+
+/// Text of a reservation key.
+fn reservation_key(key: u64) -> String {
+    format!("{key:#018x}")
 }
 
 pub(super) fn reservations(view: ReservationsView) -> Reservations {

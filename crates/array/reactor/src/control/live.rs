@@ -259,6 +259,10 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.reactor.units.refusals(since)
     }
 
+    fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+        self.reactor.units.take_changed_refusals()
+    }
+
     fn connections(&self) -> ConnectionCounters {
         let counters = self.frontends.iter().map(|frontend| frontend.connections());
         counters.reduce(add_connections).unwrap_or_default()

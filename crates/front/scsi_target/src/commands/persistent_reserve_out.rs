@@ -103,7 +103,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         call.nexus.check_reservation(call.logical_unit, ReservationClass::Reservation)?;
         let mut change = Transition::new(&call.unit().reservations.state(), actor, call.target.limits().registrations);
         let applied = apply(call, &mut change, &list);
-        if matches!(applied, Err(Fault::ReservationConflict)) {
+        if matches!(applied, Err(Fault::ReservationConflict(_))) {
             call.unit().statistics.count_conflict();
         }
         applied?;
@@ -173,7 +173,7 @@ fn apply<D>(call: &Invocation<'_, D>, change: &mut Transition<'_>, list: &Parame
 /// action; actions that need another field than this one map them first.
 fn fault(refused: Refused) -> Fault {
     match refused {
-        Refused::Conflict => Fault::ReservationConflict,
+        Refused::Conflict => Fault::ReservationConflict(None),
         Refused::NoRoom => Fault::InsufficientRegistrationResources,
         Refused::NoKey => {
             Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(Basic::SERVICE_ACTION_KEY_AT))

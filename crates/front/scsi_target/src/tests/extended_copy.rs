@@ -275,8 +275,8 @@ fn byte_segments_have_to_be_whole_blocks() {
     segment.source_offset.set(5);
     assert_check(&with(segment), 0x05, 0x26, 0x0d);
     assert_check(&with(BlockToBlockOffsetSegment::new(0, 1, 0x0200_0000, 0, 0)), 0x05, 0x26, 0x00);
-    let reasons: Vec<_> = array.units.refusals(0).iter().skip(1).map(|entry| entry.reason).collect();
-    assert_eq!(reasons, [Reason::Misaligned, Reason::Misaligned, Reason::OverLimit]);
+    let reasons: Vec<_> = array.units.refusals(0).iter().skip(1).map(|entry| (entry.reason, entry.count)).collect();
+    assert_eq!(reasons, [(Reason::Misaligned, 2), (Reason::OverLimit, 1)]);
 }
 
 #[test]
@@ -379,7 +379,10 @@ fn reservations_of_third_parties_hold() {
     assert_eq!((response.sense[8], response.sense[18]), (18, RESERVATION_CONFLICT));
     assert_eq!(copy(&array.on(array.a, 1), &list).status, RESERVATION_CONFLICT);
     assert_eq!((array.volumes[0].calls(), array.volumes[1].calls()), (0, 0));
-    assert!(array.units.refusals(0).iter().all(|entry| entry.reason == Reason::ReservedByAnother));
+    let log = array.units.refusals(0);
+    assert!(log.iter().all(|entry| entry.reason == Reason::ReservedByAnother));
+    // The reservation is one of the other volume, too.
+    assert!(log.iter().all(|entry| entry.holder.as_ref().is_some_and(|holder| holder.initiator == "iqn.b")));
     assert_good(&copy(&array.on(array.b, 1), &list));
 }
 
@@ -466,7 +469,7 @@ fn a_copy_that_moves_data_is_told() {
     let xcopy = statistics(&array, 11, Primitive::Xcopy);
     assert_eq!((xcopy.ok, xcopy.cloned_bytes, xcopy.copied_bytes), (1, 0, 4096));
     let log = array.units.refusals(0);
-    assert_eq!((log[0].reason, log[0].volume), (Reason::Misaligned, VolumeId(11)));
+    assert_eq!((log[0].reason, log[0].volume, log[0].bytes), (Reason::Misaligned, VolumeId(11), 4096));
 }
 
 #[test]

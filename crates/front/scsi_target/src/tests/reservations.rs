@@ -1,7 +1,8 @@
+use super::persistent_reservations::{out, register};
 use super::*;
 use crate::TaskManagementError;
 use hex_literal::hex;
-use unit::{Primitive, Reason};
+use unit::{Primitive, Reason, ReservationHolder, ReservationType};
 
 const RESERVE: [u8; 6] = hex!("16 00 0000 00 00");
 const RELEASE: [u8; 6] = hex!("17 00 0000 00 00");
@@ -58,6 +59,25 @@ fn a_reservation_keeps_other_nexuses_out() {
             (Primitive::Ats, reserved)
         ]
     );
+}
+
+/// Regression: the log said "reserved by another initiator", and not by whom.
+#[test]
+fn the_log_names_the_holder_of_that_time() {
+    let array = Array::new();
+    let (a, b) = (array.lun0(), array.on(array.b, 0));
+    let zero = || assert_conflict(&b.data_out(&cdb16(0x93, 0, 0, 8), &pattern(0, 1)));
+    assert_good(&a.command(&RESERVE));
+    zero();
+    zero();
+    assert_good(&a.command(&RELEASE));
+    register(&array.on(array.a2, 0), 7);
+    assert_good(&out(&array.on(array.a2, 0), 0x01, 1, 7, 0));
+    zero();
+    assert_good(&out(&array.on(array.a2, 0), 0x03, 0, 7, 0));
+    let log: Vec<_> = array.units.refusals(0).into_iter().map(|entry| (entry.count, entry.holder)).collect();
+    let holder = |registration| Some(ReservationHolder { initiator: "iqn.a".to_owned(), registration });
+    assert_eq!(log, [(2, holder(None)), (1, holder(Some((ReservationType::WriteExclusive, 7))))]);
 }
 
 #[test]

@@ -47,10 +47,15 @@ fn counts_are_checked() {
     assert_field(&path.data_out(&hex!("41 08 00000000 00 0000 00"), &block), true, 7);
     assert_check(&path.data_out(&cdb16(0x93, 0, BLOCKS - 1, 2), &block), 0x05, 0x21, 0x00);
     assert_check(&path.data_out(&cdb16(0x93, 0, u64::MAX, 1), &block), 0x05, 0x21, 0x00);
-    let reasons: Vec<_> = array.units.refusals(0).iter().map(|entry| entry.reason).collect();
+    let reasons: Vec<_> = array.units.refusals(0).iter().map(|entry| (entry.reason, entry.count)).collect();
     assert_eq!(
         reasons,
-        [Reason::InvalidField, Reason::OverLimit, Reason::InvalidField, Reason::OutOfRange, Reason::OutOfRange]
+        [
+            (Reason::InvalidField, 1),
+            (Reason::OverLimit, 1),
+            (Reason::InvalidField, 1), // of WRITE SAME (10)
+            (Reason::OutOfRange, 2)
+        ]
     );
     assert_eq!(statistics(&array, 10, Primitive::Zero).refused, 5);
 }

@@ -185,6 +185,8 @@ fn the_log_of_refusals_dates_its_entries() {
     let units = units();
     units.log_refusal(LogEntry {
         sequence: 0,
+        count: 0,
+        first_unix_ms: 0,
         unix_ms: 0,
         volume: VolumeId(1),
         volume_name: "v1".into(),
@@ -194,9 +196,13 @@ fn the_log_of_refusals_dates_its_entries() {
         command: "UNMAP",
         ending: Ending::Refused,
         reason: Reason::OverLimit,
+        holder: None,
+        bytes: 0,
         detail: String::new(),
     });
-    assert_eq!(units.refusals(0)[0].unix_ms, 1_700_000_000_000);
+    let entry = &units.refusals(0)[0];
+    assert_eq!((entry.count, entry.first_unix_ms, entry.unix_ms), (1, 1_700_000_000_000, 1_700_000_000_000));
+    assert_eq!(units.take_changed_refusals().map(|entries| entries.len()), Some(1));
 }
 
 /// What hosts that are gone have left is removed, and hosts that are still there learn it.

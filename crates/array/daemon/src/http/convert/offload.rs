@@ -1,8 +1,11 @@
 //! Offload statistics and refused commands.
 
-use super::offload_ending;
-use api::{ContentKind, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, OffloadSum};
-use control::{OffloadView, RefusalView};
+use super::{offload_ending, reservation_key, reservation_type};
+use api::{
+    ContentKind, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, OffloadSum,
+    RefusalHolder, ReservationType,
+};
+use control::{OffloadView, RefusalView, ReservationHolder};
 use history::CounterSums;
 use jiff::Timestamp;
 use std::cmp::Reverse;
@@ -96,11 +99,17 @@ fn reasons(counts: &ReasonCounts) -> Vec<OffloadRefusalCount> {
 }
 
 pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
-    let RefusalView { volume, deleted, host, entry } = view;
-    let time = i64::try_from(entry.unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let RefusalView { volume, deleted, host, holder_host, entry } = view;
+    let time = |unix_ms: u64| {
+        let time = i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        time.unwrap_or(Timestamp::UNIX_EPOCH)
+    };
+    let holder = entry.holder.map(|holder| refusal_holder(holder, holder_host));
     OffloadRefusal {
         sequence: entry.sequence,
-        time: time.unwrap_or(Timestamp::UNIX_EPOCH),
+        time: time(entry.unix_ms),
+        first: time(entry.first_unix_ms),
+        count: entry.count,
         volume,
         deleted,
         kind: kind(entry.primitive),
@@ -111,6 +120,27 @@ pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
         ending: offload_ending(entry.ending),
         reason_code: entry.reason.code().to_owned(),
         reason: entry.reason.words().to_owned(),
-        detail: entry.detail,
+        bytes: entry.bytes,
+        detail: match &holder {
+            Some(holder) => format!("{}: {}", entry.detail, holder_words(holder)),
+            None => entry.detail,
+        },
+        holder,
     }
+}
+
+fn refusal_holder(holder: ReservationHolder, host: Option<String>) -> RefusalHolder {
+    let ReservationHolder { initiator, registration } = holder;
+    RefusalHolder {
+        initiator,
+        host,
+        reservation_type: registration.map_or(ReservationType::Reserve, |(kind, _)| reservation_type(kind)),
+        key: registration.map(|(_, key)| reservation_key(key)),
+    }
+}
+
+/// Holder of a reservation in words.
+fn holder_words(holder: &RefusalHolder) -> String {
+    let key = holder.key.as_ref().map_or_else(String::new, |key| format!(", key {key}"));
+    format!("{} ({}{key})", holder.name(), holder.reservation_type.word())
 }

@@ -46,7 +46,7 @@ pub(super) fn apply(
     let actor = change.actor();
     let existing = change.state().key(actor);
     if !ignore_existing_key && existing.unwrap_or(0) != basic.key {
-        return Err(Fault::ReservationConflict);
+        return Err(Fault::ReservationConflict(None));
     }
     let new_key = basic.service_action_key;
     if basic.specify_initiator_ports && (existing.is_some() || new_key == 0) {

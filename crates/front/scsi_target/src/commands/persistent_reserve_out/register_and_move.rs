@@ -34,7 +34,7 @@ pub(super) fn apply(change: &mut Transition<'_>, list: &RegisterAndMove, ports: 
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 4)));
     };
     if reservation.kind.is_all_registrants() || !state.holds(change.actor()) {
-        return Err(Fault::ReservationConflict);
+        return Err(Fault::ReservationConflict(None));
     }
     if list.service_action_key == 0 {
         return Err(invalid(Basic::SERVICE_ACTION_KEY_AT));
