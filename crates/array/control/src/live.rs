@@ -12,6 +12,7 @@ pub use nfs::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, 
 pub use seen::{PrimitiveSeen, SessionSeen, UnitSeen};
 
 use crate::directory::Directory;
+use crate::exports::ExportRule;
 use crate::live_files::LiveFiles;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
@@ -69,6 +70,11 @@ pub trait Live {
     /// Position of the export rule of a share that decides about an address, among [`Directory::exports_of`]. `None`:
     /// no rule is about it, or NFS is not served.
     fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize>;
+    /// Position of the rule that would decide about each address if these were the rules of a share; `None` if none is
+    /// about it.
+    fn decide_exports(&self, rules: Vec<ExportRule>, addresses: &[IpAddr]) -> Vec<Option<usize>>;
+    /// Addresses with open connections to the NFS server, in order; empty if NFS is not served.
+    fn nfs_addresses(&self) -> Vec<IpAddr>;
     /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served. Ready when
     /// nothing that the client asked for before can take effect any more.
     fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>>;

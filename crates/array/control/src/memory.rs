@@ -4,6 +4,7 @@
 
 use crate::directory::Directory;
 use crate::environment::Environment;
+use crate::exports::{ExportHosts, ExportRule};
 use crate::live::{
     Change, ClientOffloadRow, ConnectionCounters, Live, LoginAttempt, LoginAttempts, NfsClientInfo, NfsGrace,
     NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo,
@@ -603,6 +604,20 @@ impl Live for MemoryLive {
         self.nfs.borrow().as_ref().map(|_| 0)
     }
 
+    /// Of rules, one that names a host decides about its addresses, and else the last one of all others.
+    fn decide_exports(&self, rules: Vec<ExportRule>, addresses: &[IpAddr]) -> Vec<Option<usize>> {
+        let decide = |address: &IpAddr| {
+            let is_of = |rule: &ExportRule| matches!(&rule.hosts, ExportHosts::Host(own) if own.contains(address));
+            let is_other = |rule: &ExportRule| !matches!(&rule.hosts, ExportHosts::Host(_));
+            rules.iter().position(is_of).or_else(|| rules.iter().rposition(is_other))
+        };
+        addresses.iter().map(decide).collect()
+    }
+
+    fn nfs_addresses(&self) -> Vec<IpAddr> {
+        self.nfs.borrow().as_ref().map(|nfs| nfs.addresses.clone()).unwrap_or_default()
+    }
+
     fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>> {
         let mut nfs = self.nfs.borrow_mut();
         let nfs = nfs.as_mut()?;
@@ -698,6 +713,8 @@ pub struct MemoryNfs {
     pub grace: NfsGrace,
     /// Addresses of the server.
     pub portals: Vec<String>,
+    /// Addresses with connections.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Clock that advances one second at every read (one millisecond for monotonic time), and numbers

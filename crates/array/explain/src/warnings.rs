@@ -39,6 +39,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     told("more-affected", "More objects are affected than the answer lists."),
     of(
+        "narrower-rule",
+        "The rule is more specific than one that gives its hosts more: it decides alone about them.",
+        &["The most exact rule decides: of a host, then of a group, then of the longest network, then of any host."],
+        &[Do("Give the narrower rule the same rights, or leave it out.")],
+    ),
+    of(
         "no-space-to-keep",
         "The space that the change promises is more than what is available: the change may be refused.",
         &[],
@@ -78,6 +84,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Let hosts delete files, or set a larger quota:"), Run("windlass share set SHARE --quota SIZE")],
     ),
     told("running-already", "A job of this kind runs already: no second one is started."),
+    told(
+        "schedule-joined",
+        "The volume gets the label of a schedule, which takes snapshots of it from its next run on.",
+    ),
     of(
         "size-changed",
         "The change gives the volume another size.",

@@ -47,6 +47,12 @@ impl Directory {
         by_name.chain(labelled).map(|member| (member.id, member)).collect()
     }
 
+    /// Schedules that take snapshots of a volume if it has this document.
+    pub(crate) fn schedules_of(&self, volume: &VolumeRecord) -> impl Iterator<Item = &ScheduleRecord> {
+        let takes = |schedule: &&ScheduleRecord| schedule.members.contains(&volume.id) || has_label(schedule, volume);
+        self.schedules().filter(takes)
+    }
+
     /// True if a schedule takes snapshots of a volume or share: by name, or by the label of a volume.
     pub(crate) fn is_member(&self, schedule: &ScheduleRecord, id: Uuid) -> bool {
         let by_label = || self.volumes.get(&id).is_some_and(|volume| has_label(schedule, volume));

@@ -7,6 +7,7 @@ mod check;
 mod grantee;
 mod network;
 pub(crate) mod record;
+mod rehearsal;
 mod rule;
 
 pub use check::{ExportCheck, ExportCheckView};
@@ -168,27 +169,6 @@ impl Request for ExportGrant {
         let access = if record.read_only { "to read" } else { "to read and write" };
         let message = format!("share {share} granted to {} {access}, squash {}", self.grantee, record.squash.name());
         outcome.changed.then(|| Draft::info("access-granted", share, message))
-    }
-}
-
-impl Rehearsed for ExportGrant {
-    fn rehearse(&self, control: &Control) -> Result<Rehearsal, ControlError> {
-        let Granted { share, existing, record } = self.plan(control)?;
-        let Some(existing) = existing else { return Ok(Rehearsal::default()) };
-        let users = || [export_user(&control.directory(), &record)];
-        let mut rehearsal = Rehearsal::default();
-        if record.read_only && !existing.read_only {
-            let why = format!("it can only read share {}: its writes fail at once", share.name);
-            rehearsal = rehearsal.breaks_users(users(), &why);
-        }
-        if record.squash > existing.squash {
-            let who = if record.squash == Squash::All { "all its users become" } else { "its user root becomes" };
-            rehearsal = rehearsal.breaks_users(users(), &format!("{who} the anonymous user"));
-        }
-        if record.privileged_port && !existing.privileged_port {
-            rehearsal = rehearsal.breaks_users(users(), "its calls from ports of 1024 and above are refused");
-        }
-        Ok(rehearsal)
     }
 }
 

@@ -45,7 +45,8 @@ impl Directory {
         self.exports_by_share(share).map(|export| self.rule(export)).collect()
     }
 
-    fn rule(&self, export: &ExportRecord) -> ExportRule {
+    /// A rule with the present addresses of its hosts.
+    pub(super) fn rule(&self, export: &ExportRecord) -> ExportRule {
         let addresses = |host| self.host_by_id(host).into_iter().flat_map(|host| host.addresses.iter().copied());
         let hosts = match export.to {
             ExportTo::Host(host) => ExportHosts::Host(addresses(host).collect()),

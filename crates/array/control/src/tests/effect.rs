@@ -199,6 +199,79 @@ fn a_change_of_a_volume_says_what_cannot_be_undone() {
     assert_eq!(compare(&array, &taken, false).problem.unwrap().code(), "exists");
 }
 
+/// Regression: the dry run of a change of labels said nothing of the schedule whose label went with it.
+#[test]
+fn a_change_of_labels_names_the_schedules_that_it_concerns() {
+    let array = Array::new();
+    array.create("v1");
+    let schedule = |name: &str, value: &str| ScheduleCreate {
+        name: name.to_owned(),
+        when: When::Daily { minute: 120 },
+        zone: None,
+        volumes: Vec::new(),
+        label: Some(Label { key: "tier".to_owned(), value: value.to_owned() }),
+        keep: Keep::default(),
+        keep_last: None,
+        lock_seconds: None,
+    };
+    array.run(schedule("nightly", "gold")).unwrap();
+    array.run(schedule("weekly", "silver")).unwrap();
+    let label = |value: Option<&str>| VolumeSet {
+        volume: "v1".to_owned(),
+        labels: [("tier".to_owned(), value.map(str::to_owned))].into(),
+        ..VolumeSet::default()
+    };
+    let joined = compare(&array, &label(Some("gold")), false);
+    assert!(
+        joined.breaks.is_empty()
+            && joined.warnings[0].message.contains("schedule nightly takes snapshots of volume v1")
+    );
+    assert_eq!(warnings(&joined), ["schedule-joined"]);
+    assert_eq!(compare(&array, &label(Some("gold")), false), Effect::default());
+    let moved = compare(&array, &label(Some("silver")), false);
+    assert_eq!((broken(&moved), warnings(&moved)), (vec![("schedule", "nightly")], vec!["schedule-joined"]));
+    let left = compare(&array, &label(None), false);
+    assert_eq!((broken(&left), warnings(&left)), (vec![("schedule", "weekly")], vec![]));
+    // A member by name stays one.
+    let by_name = ScheduleCreate { volumes: vec!["v1".to_owned()], label: None, ..schedule("hourly", "") };
+    array.run(by_name).unwrap();
+    assert_eq!(compare(&array, &label(Some("bronze")), false), Effect::default());
+}
+
+/// Regression: a rule of a host took the right to write that the rule of all hosts gave, and its dry run said nothing.
+#[test]
+fn a_narrower_rule_names_the_clients_that_lose_rights() {
+    let array = Array::new();
+    open_share(&array);
+    let [own, other] = ["192.0.2.7", "192.0.2.8"].map(|address| address.parse().unwrap());
+    array.run(HostCreate { name: "pve1".to_owned(), addresses: vec![own], ..HostCreate::default() }).unwrap();
+    let rule = |grantee: ExportGrantee, read_only| ExportGrant {
+        share: "s1".to_owned(),
+        grantee,
+        read_only,
+        squash: Some(Squash::Root),
+        anonymous: None,
+        privileged_port: false,
+    };
+    let host = || ExportGrantee::Host("pve1".to_owned());
+    assert_eq!(dry(&array, &rule(host(), false)), Effect::default());
+    // Without a connection of the host, the rule is named.
+    let narrower = dry(&array, &rule(host(), true));
+    assert_eq!((broken(&narrower), warnings(&narrower)), (vec![], vec!["narrower-rule"]));
+    assert!(narrower.warnings[0].message.contains("that of any host, which gives rw"), "{narrower:?}");
+    array
+        .live
+        .nfs
+        .replace(Some(crate::memory::MemoryNfs { addresses: vec![own, other], ..crate::memory::MemoryNfs::default() }));
+    let narrower = compare(&array, &rule(host(), true), false);
+    assert_eq!(broken(&narrower), [("session", "192.0.2.7 (pve1), which is connected")]);
+    // The rule of any host is replaced: the host with a rule of its own notices nothing.
+    let replaced = compare(&array, &rule(ExportGrantee::Any, true), false);
+    assert_eq!(broken(&replaced), [("access", "any host"), ("session", "192.0.2.8, which is connected")]);
+    // It gets more than before.
+    assert_eq!(compare(&array, &rule(host(), false), false), Effect::default());
+}
+
 /// Share s1, which every host may read and write.
 fn open_share(array: &Array) {
     array.run(ShareCreate::new("s1")).unwrap();

@@ -3,7 +3,8 @@
 use super::{Reserve, check_labels, check_size, wanted_reservation};
 use crate::condition::Noun;
 use crate::control::Control;
-use crate::effect::{Rehearsal, Rehearsed};
+use crate::directory::Directory;
+use crate::effect::{BrokenKind, Rehearsal, Rehearsed};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
@@ -14,7 +15,7 @@ use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::VolumeRecord;
 use pool::{CatalogChange, ObjectInfo, Reservation};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Changes a volume; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
@@ -93,8 +94,28 @@ impl Rehearsed for VolumeSet {
             let message = format!("the space to keep for volume {name} is {needed}, and {available} are available");
             rehearsal = rehearsal.warns("no-space-to-keep", message);
         }
-        Ok(rehearsal)
+        Ok(rehearse_schedules(&control.directory(), &record, rehearsal))
     }
+}
+
+/// Adds the schedules whose label the volume loses or gets by a change.
+fn rehearse_schedules(directory: &Directory, after: &VolumeRecord, mut rehearsal: Rehearsal) -> Rehearsal {
+    let Some(before) = directory.volume_by_id(after.id) else { return rehearsal };
+    let ids = |volume| directory.schedules_of(volume).map(|schedule| schedule.id).collect::<BTreeSet<_>>();
+    let (of_before, of_after) = (ids(before), ids(after));
+    for schedule in directory.schedules_of(before).filter(|schedule| !of_after.contains(&schedule.id)) {
+        let why = format!("it takes no more snapshots of volume {}: the volume loses its label", after.name);
+        rehearsal = rehearsal.breaks(BrokenKind::Schedule, schedule.name.clone(), why);
+    }
+    for schedule in directory.schedules_of(after).filter(|schedule| !of_before.contains(&schedule.id)) {
+        let message = if schedule.paused {
+            format!("schedule {} takes snapshots of volume {} too, once it is resumed", schedule.name, after.name)
+        } else {
+            format!("schedule {} takes snapshots of volume {} too, from its next run on", schedule.name, after.name)
+        };
+        rehearsal = rehearsal.warns("schedule-joined", message);
+    }
+    rehearsal
 }
 
 /// A change that is possible.

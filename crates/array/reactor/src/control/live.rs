@@ -6,12 +6,13 @@ use super::super::frontends::Frontends;
 use super::super::nfs::Nfs;
 use super::super::nfs::files::AllFiles;
 use super::super::nfs::rollback::roll_back;
+use super::super::nfs::rules as rules_of;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, LoginAttempt, NfsClientInfo, NfsGrace,
-    NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
-    ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Directory, ExportRule, Live, LiveFiles, LoginAttempt, NfsClientInfo,
+    NfsGrace, NfsLockInfo, NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
+    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -215,6 +216,15 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
         self.frontends.nfs.as_ref()?.deciding_rule(share, address)
+    }
+
+    fn decide_exports(&self, rules: Vec<ExportRule>, addresses: &[IpAddr]) -> Vec<Option<usize>> {
+        let rules = rules_of(rules);
+        addresses.iter().map(|address| rules.deciding(*address)).collect()
+    }
+
+    fn nfs_addresses(&self) -> Vec<IpAddr> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.addresses()).unwrap_or_default()
     }
 
     fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>> {

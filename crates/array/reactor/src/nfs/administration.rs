@@ -43,6 +43,11 @@ impl<M: Media + 'static> Nfs<M> {
         &self.portals
     }
 
+    /// Addresses with open connections, in order.
+    pub(crate) fn addresses(&self) -> Vec<IpAddr> {
+        self.service.registry.addresses()
+    }
+
     /// Position of the rule of a share that decides about an address, in the order of the directory.
     pub(crate) fn deciding_rule(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
         self.service.shares().borrow().by_object(share.0)?.rules.deciding(address)

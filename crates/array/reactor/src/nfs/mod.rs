@@ -18,6 +18,8 @@ pub(super) mod start;
 #[cfg(test)]
 mod tests;
 
+pub(super) use publish::rules;
+
 use super::frontend::Frontend;
 use super::listener::accept_each;
 use super::shared_memory::SharedMemory;

@@ -56,7 +56,7 @@ impl<M: Media + 'static> Nfs<M> {
 
     /// Publishes what has changed of a share and its snapshots. Those that are gone are withdrawn.
     fn publish_share(&self, record: &ShareRecord, directory: &Directory) {
-        let rules: Vec<Rule> = directory.exports_of(record.id).into_iter().map(rule).collect();
+        let Rules(rules) = rules(directory.exports_of(record.id));
         let statistics = self.service.statistics.published(record.object.0, &record.name);
         let counted = Counted { share: statistics, snapshot: None };
         let changed = self.publish_files(record, None, Rules(rules.clone()), counted.clone());
@@ -142,6 +142,11 @@ impl<M: Media + 'static> Nfs<M> {
         self.published(record.object)
             .unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))
     }
+}
+
+/// Rules of the server.
+pub(crate) fn rules(rules: Vec<ExportRule>) -> Rules {
+    Rules(rules.into_iter().map(rule).collect())
 }
 
 /// Rule of the server. Without a valid network, which no document has, the rule is about no host.

@@ -4,7 +4,7 @@ use super::super::clock;
 use crate::notice::Notice;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -109,6 +109,12 @@ pub(super) struct Registry {
 }
 
 impl Registry {
+    /// Addresses with connections, in order.
+    pub fn addresses(&self) -> Vec<IpAddr> {
+        let addresses: BTreeSet<IpAddr> = self.members.borrow().values().map(|member| member.peer.ip()).collect();
+        addresses.into_iter().collect()
+    }
+
     /// Registers a connection. If there are too many, one without calls in progress is closed: of the address with
     /// the most of them the one whose last call is longest ago. Without such a one, returns `None`.
     pub fn join(&self, peer: SocketAddr) -> Option<Rc<Member>> {

@@ -2,7 +2,8 @@
 
 use crate::kit::{Array, client, lock, lock_as, open_to_read};
 use control::{
-    NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList, NfsLockView, Request, SnapshotCreate,
+    DryRun, ExportGrant, ExportGrantee, NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList,
+    NfsLockView, Request, ShareCreate, SnapshotCreate, Squash,
 };
 use nfs::v4::locks::LockType;
 use nfs::v4::operations::Operation;
@@ -116,6 +117,50 @@ fn the_grace_period_is_shown_until_the_client_has_returned() {
         session.call(&complete).await.unwrap().finish().unwrap();
         let grace = shown(&array, NfsGraceShow, |grace| grace.seconds == 0).await;
         assert_eq!(grace.reclaiming, 0);
+    });
+    array.stop();
+}
+
+/// Regression: a rule of a network took the right to write from a client that a broader rule had given it, and the dry
+/// run said nothing.
+#[test]
+fn a_dry_run_of_a_narrower_rule_names_the_connected_client_that_loses_rights() {
+    let directory = tempfile::tempdir().unwrap();
+    let array = Array::start(directory.path());
+    client(async {
+        array.handle.call(ShareCreate::new("vms")).await.unwrap();
+        let rule = |grantee, read_only| ExportGrant {
+            share: "vms".to_owned(),
+            grantee,
+            read_only,
+            squash: Some(Squash::None),
+            anonymous: None,
+            privileged_port: false,
+        };
+        array.handle.call(rule(ExportGrantee::Any, false)).await.unwrap();
+        let network = |text: &str| ExportGrantee::Network(text.parse().unwrap());
+        let dry = |grant| async { array.handle.call(DryRun(grant)).await.unwrap() };
+        let narrow = || rule(network("127.0.0.0/8"), true);
+        let effect = dry(narrow()).await;
+        assert_eq!((effect.breaks.len(), effect.warnings[0].code), (0, "narrower-rule"), "{effect:?}");
+
+        let identity = Identity::root("pve1", [1; 8]);
+        let session = Session::connect(&array.nfs.to_string(), &identity, Options::default()).await.unwrap();
+        let share = Share::find(&session, "vms").await.unwrap();
+        share.create_file(share.root(), "disk").await.unwrap();
+        let effect = dry(narrow()).await;
+        let [client] = &effect.breaks[..] else { panic!("{effect:?}") };
+        assert_eq!(client.name, "127.0.0.1, which is connected");
+        assert!(client.why.contains("can only read share vms"), "{effect:?}");
+        assert!(effect.warnings[0].message.contains("that of any host, which gives rw"), "{effect:?}");
+        // The client is not in this network, and has a more exact rule than the next one.
+        assert_eq!(dry(rule(network("192.0.2.0/24"), true)).await.breaks, []);
+        array.handle.call(rule(network("127.0.0.1/32"), false)).await.unwrap();
+        assert_eq!(dry(narrow()).await.breaks, []);
+        // The dry run says what the rule does.
+        array.handle.call(rule(network("127.0.0.1/32"), true)).await.unwrap();
+        let refused = share.create_file(share.root(), "another").await.err().unwrap();
+        assert_eq!(refused.status(), Some(Status::ROFS));
     });
     array.stop();
 }
