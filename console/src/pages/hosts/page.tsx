@@ -1,10 +1,11 @@
 // Hosts: the machines that use the array.
 
-import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { ChangeHost, CreateHost, DeleteHost, SetSecret } from "../../actions/host";
 import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
 import type { Host, Session } from "../../api/schema";
+import { sentence } from "../../parts/effect";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { ListPage } from "../../parts/list-page";
 import { Ago, Bytes } from "../../parts/numbers";
@@ -20,7 +21,6 @@ export default function Hosts(): JSX.Element {
   >();
   const close = () => setOpen(undefined);
   const of = createMemo(() => Map.groupBy(sessions.data() ?? [], (session) => session.host ?? ""));
-  const paths = (host: Host) => new Set((of().get(host.name) ?? []).map(({ portal }) => portal)).size;
   const columns: Column<Host>[] = [
     {
       key: "name",
@@ -32,15 +32,27 @@ export default function Hosts(): JSX.Element {
       key: "sessions",
       title: "Sessions",
       number: true,
-      cell: (host) => (
-        <>
-          {host.sessions}{" "}
-          <Show when={host.sessions > 0 && paths(host) === 1 && !sessions.more()}>
-            {<span class="tag warn">one path</span>}
-          </Show>
-        </>
-      ),
+      cell: (host) => host.sessions,
       by: ({ sessions: count }) => count,
+    },
+    {
+      key: "warnings",
+      title: "Warnings",
+      about: "What is doubtful about the host and its paths; its page says what helps",
+      cell: (host) => (
+        <Show when={(host.warnings ?? []).length > 0} fallback="–">
+          <For each={host.warnings}>
+            {({ code, text }) => (
+              <>
+                <span class="tag warn" title={sentence(text)}>
+                  {code.replaceAll("-", " ")}
+                </span>{" "}
+              </>
+            )}
+          </For>
+        </Show>
+      ),
+      by: ({ warnings }) => (warnings ?? []).length,
     },
     {
       key: "volumes",

@@ -3,6 +3,7 @@
 //! Clients send secrets to the array, which does not return them. The one exception is a secret
 //! that the array generated: only the response to that request carries it.
 
+use crate::HostWarning;
 use crate::redacted::redacted_debug;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub struct Host {
     pub primitives: Vec<HostPrimitive>,
     /// Volumes granted to this host by name; grants to any host are not listed.
     pub luns: Vec<HostLun>,
+    /// What is doubtful about it and its paths.
+    #[serde(default)]
+    pub warnings: Vec<HostWarning>,
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,

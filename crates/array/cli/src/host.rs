@@ -3,11 +3,12 @@
 use crate::client::{Client, segment};
 use crate::effect::{self, DryRun};
 use crate::error::CliError;
-use crate::output::{Column, Output, Resource, Value, column, minor, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use crate::secret::SecretSource;
 use crate::selection::Selection;
-use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet, PrimitiveStatus};
+use api::{ChapSet, Host, HostCreate, HostSet, HostWarning, MutualChapSet, PrimitiveStatus};
 use std::net::IpAddr;
+use text::terminal::harmless;
 
 /// Verbs of `windlass host`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -123,6 +124,7 @@ impl Resource for Host {
         column("chap", |host| chap(host).into()),
         column("sessions", |host| Value::Number(host.sessions)),
         column("luns", |host| luns(host).into()),
+        column("warnings", |host| warnings(host).into()),
         wide("addresses", |host| addresses(host).into()),
         wide("works", |host| primitives(host, PrimitiveStatus::Supported).into()),
         wide("refused", |host| primitives(host, PrimitiveStatus::NotSupported).into()),
@@ -162,6 +164,23 @@ fn primitives(host: &Host, status: PrimitiveStatus) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
+/// Codes of all warnings.
+fn warnings(host: &Host) -> Option<String> {
+    let all: Vec<&str> = host.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Shows a host, and what is doubtful about it with what helps.
+fn show(host: &Host, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    output.show(host)?;
+    if !matches!(output.format(), Format::Table | Format::Wide) {
+        return Ok(());
+    }
+    let line = |warning: &HostWarning| format!("{}: {}\n", harmless(&warning.code), harmless(&warning.text));
+    let lines: String = host.warnings.iter().map(line).collect();
+    if lines.is_empty() { Ok(()) } else { output.text(&format!("\n{lines}")) }
+}
+
 /// `LUN:VOLUME` of every grant.
 fn luns(host: &Host) -> Option<String> {
     let all: Vec<String> = host.luns.iter().map(|unit| format!("{}:{}", unit.lun, unit.volume)).collect();
@@ -171,7 +190,7 @@ fn luns(host: &Host) -> Option<String> {
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(selection) => selection.show::<Host>("/api/v1/hosts", client, output).await.map(drop),
-        Verb::Show { name } => output.show(&client.get::<Host>(&path(name)).await?),
+        Verb::Show { name } => show(&client.get::<Host>(&path(name)).await?, output),
         Verb::Create { name, iqn, address, chap } => {
             let (iqns, addresses) = (iqn.clone(), address.clone());
             let create = HostCreate { name: name.clone(), iqns, addresses, chap: chap.read()? };

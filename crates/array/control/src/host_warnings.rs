@@ -101,7 +101,7 @@ impl Looked<'_> {
             let (slow, fast) = (slow.peer_address.ip(), fast.peer_address.ip());
             format!(
                 "TCP segments have {least} bytes with {slow} and {most} with {fast}: jumbo frames are not on along every \
-                 path"
+                 path; set one MTU on its ports, the switches and the array"
             )
         })
     }
@@ -122,14 +122,18 @@ impl Looked<'_> {
     fn silent(&self) -> Option<String> {
         let last = self.sessions.iter().map(|session| session.last_io.unwrap_or(session.since)).max()?;
         let silence = self.now.duration_since(last);
-        (silence >= SILENT)
-            .then(|| format!("it is logged in, and has sent no command for {} days", silence.as_hours() / 24))
+        (silence >= SILENT).then(|| {
+            let days = silence.as_hours() / 24;
+            format!("it is logged in, and has sent no command for {days} days: log it out if nothing needs it")
+        })
     }
 
     fn high_lun(&self, facts: &dyn Facts) -> Option<String> {
         let name = self.host.initiators.iter().map(ToString::to_string).find(|name| name.starts_with(ESXI))?;
         let nexus = facts.directory().nexus(&name);
         let lun = nexus.logical_units.iter().map(|unit| unit.lun).max().filter(|lun| *lun > OLD_MAX_LUN)?;
-        Some(format!("LUN {lun} is above {OLD_MAX_LUN}: ESXi before 6.5 does not look for it"))
+        Some(format!(
+            "LUN {lun} is above {OLD_MAX_LUN}, and ESXi before 6.5 does not look for it: grant the volume at a smaller one"
+        ))
     }
 }

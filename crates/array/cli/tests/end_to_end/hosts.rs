@@ -38,9 +38,16 @@ fn hosts_and_their_secrets() {
     assert!(made.err.contains("\n  CHAP secret of the array: "));
     assert_eq!(
         array.ok(&["host", "list"]),
-        "NAME   IQNS                          CHAP             SESSIONS  LUNS\n\
-         esx01  iqn.1998-01.com.vmware:esx01  esx, mutual arr         1  –\n"
+        "NAME   IQNS                          CHAP             SESSIONS  LUNS  WARNINGS\n\
+         esx01  iqn.1998-01.com.vmware:esx01  esx, mutual arr         1  –     –\n"
     );
+    array.ok(&["host", "create", "esx09", "--iqn", "iqn.1998-01.com.vmware:esx09"]);
+    assert!(array.ok(&["host", "list", "--columns", "name,warnings"]).contains("esx09  no-chap\n"));
+    let shown = array.ok(&["host", "show", "esx09"]);
+    assert!(shown.contains("\n\nno-chap: it need not authenticate: ") && shown.contains("require CHAP\n"), "{shown}");
+    let json = array.ok(&["host", "show", "esx09", "-o", "json"]);
+    assert!(json.contains("\"code\": \"no-chap\"") && !json.contains("\nno-chap: "), "{json}");
+    array.ok(&["host", "delete", "esx09", "--yes"]);
     let secret = array.directory.path().join("secret");
     std::fs::write(&secret, "a-secret-of-mine\n").unwrap();
     let source = format!("file:{}", secret.display());

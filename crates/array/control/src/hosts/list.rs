@@ -1,6 +1,6 @@
 //! List of hosts.
 
-use super::{HostRecord, HostView};
+use super::{HostActivity, HostRecord, HostView};
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::page::{Column, Listed, column};
@@ -83,9 +83,8 @@ impl Listed for HostList {
     }
 
     fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, u64)>) -> Vec<HostView> {
-        let sessions = facts.sessions_by_host();
-        let of = |id| sessions.get(id).map_or(&[][..], Vec::as_slice);
-        let records = rows.iter().filter_map(|(id, _)| Some((record(facts, id)?, of(id))));
-        records.map(|(record, sessions)| facts.host_view_with(record.clone(), sessions, None)).collect()
+        let activity = HostActivity::of(facts);
+        let records = rows.iter().filter_map(|(id, _)| record(facts, id));
+        records.map(|record| activity.view(facts, record.clone(), None)).collect()
     }
 }

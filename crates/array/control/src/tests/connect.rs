@@ -152,7 +152,11 @@ fn what_is_doubtful_about_the_paths_of_a_host_is_said() {
     let mirror = block_on(array.control.mirror());
     let volume = array.create("v1");
     let show = ConnectShow { host: "esx01".to_owned(), volume: None };
-    let codes = || read(&mirror, &array, &show).warnings.iter().map(|warning| warning.code).collect::<Vec<_>>();
+    let codes = || {
+        let warnings = read(&mirror, &array, &show).warnings;
+        assert_eq!(read(&mirror, &array, &HostList::default())[0].warnings, warnings, "the list says the same");
+        warnings.iter().map(|warning| warning.code).collect::<Vec<_>>()
+    };
     array.create_host("esx01", ESX01);
     assert_eq!(codes(), ["no-chap"]);
     let secret = Some(Secret::new("a-secret-of-some-length".to_owned()));

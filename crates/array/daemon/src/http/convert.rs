@@ -19,7 +19,7 @@ use api::{
     PrimitiveStatus, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
     SanitizeReport, ScrubReport, Session, SessionParameters, Squash, StateOrigin, Status, Told, Warning,
 };
-pub(super) use connect::{connect_state, login, plan};
+pub(super) use connect::{connect_state, host_warning, login, plan};
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, ForecastView, HostView, JobReport, JobView, PoolView,
     PortGroupView, PortalView, Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
@@ -228,6 +228,7 @@ pub(super) fn host(view: HostView) -> Host {
                 iscsi_url: unit.iscsi_url,
             })
             .collect(),
+        warnings: view.warnings.into_iter().map(host_warning).collect(),
         created: view.record.created,
         generated: view.generated.map(|generated| GeneratedSecrets {
             chap_secret: generated.chap.map(text),

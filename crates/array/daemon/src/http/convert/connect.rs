@@ -104,7 +104,6 @@ pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
         mss_bytes: path.mss_bytes,
         parameters: session_parameters(path.parameters),
     };
-    let warning = |of: control::HostWarning| HostWarning { code: of.code.to_owned(), text: of.text };
     let control::Asked { capacity, block_limits, provisioning, third_party_copy } = view.asked;
     ConnectState {
         host: view.host,
@@ -119,6 +118,11 @@ pub(in crate::http) fn connect_state(view: ConnectView) -> ConnectState {
         first_io: view.first_io,
         ready: missing.is_empty(),
         missing,
-        warnings: view.warnings.into_iter().map(warning).collect(),
+        warnings: view.warnings.into_iter().map(host_warning).collect(),
     }
+}
+
+/// What is doubtful about a host.
+pub(in crate::http) fn host_warning(of: control::HostWarning) -> HostWarning {
+    HostWarning { code: of.code.to_owned(), text: of.text }
 }
