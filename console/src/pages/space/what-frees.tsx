@@ -55,6 +55,14 @@ const COLUMNS: Column<Freeable>[] = [
     by: ({ since }) => since,
   },
   {
+    key: "used",
+    title: "Last used",
+    rank: 2,
+    about: "When a host last used a volume or share that is granted to nobody now, as far as the history knows",
+    cell: ({ last_used }) => <Ago at={last_used ?? undefined} />,
+    by: ({ last_used }) => last_used ?? "",
+  },
+  {
     key: "locked",
     title: "Locked",
     rank: 2,

@@ -94,6 +94,11 @@ pub struct Freeable {
     /// Time of the creation; in the trash, of the deletion.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
+    /// Time at which a host last used a volume or share that is granted to nobody, as far as the history knows: the start
+    /// of its newest step with I/O of hosts. `null` if no such step is kept, and for snapshots and what is in the trash.
+    #[serde(default)]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_used: Option<Timestamp>,
     /// End of the lock of it, or of a snapshot that would go with it: until then it frees nothing. It may be over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]

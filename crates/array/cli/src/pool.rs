@@ -2,7 +2,7 @@
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use crate::selection::Selection;
 use crate::{forecast, job, percent, trash};
 use api::size::SizeError;
@@ -194,7 +194,8 @@ impl Resource for Freeable {
         column("kind", |of| freeable_kind(of.kind).into()),
         column("frees", |of| of.frees_bytes.map(Value::Bytes).into()),
         column("snapshots", |of| Value::Number(of.snapshots)),
-        column("since", |of| format!("{:.0}", of.since).into()),
+        minor("since", |of| format!("{:.0}", of.since).into()),
+        column("last-used", |of| of.last_used.map(|used| format!("{used:.0}")).into()),
         column("locked", |of| of.locked_until.map(|until| format!("{until:.0}")).into()),
         wide("id", |of| of.id.to_string().into()),
     ];

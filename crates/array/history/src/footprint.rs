@@ -110,6 +110,12 @@ impl Footprint {
         keys
     }
 
+    /// Newest page of an entity in a tier: steps divided by those of a page.
+    pub fn last_of(&self, tier: Tier, entity: &str) -> Option<i64> {
+        let all = (tier, entity.to_owned(), i64::MIN)..=(tier, entity.to_owned(), i64::MAX);
+        self.pages.range(all).next_back().map(|(key, _)| key.2)
+    }
+
     /// Oldest page of an entity in its coarsest tier: steps divided by those of a page.
     pub fn first_of(&self, tier: Tier, entity: &str) -> Option<i64> {
         let from = (tier, entity.to_owned(), i64::MIN);

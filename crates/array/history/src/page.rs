@@ -63,6 +63,11 @@ pub(crate) struct Page(Vec<Column>);
 pub(crate) struct Malformed;
 
 impl Page {
+    /// Last step with a value.
+    pub fn last(&self) -> Option<usize> {
+        self.0.iter().filter_map(|column| column.cells.iter().rposition(|cell| cell.weight_ms > 0)).max()
+    }
+
     /// Adds a value to a step. A column more than the page may have is left out.
     pub fn add(&mut self, slot: usize, name: &str, cell: &Cell) {
         let at = self.0.iter().position(|column| column.name == name);

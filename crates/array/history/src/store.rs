@@ -256,6 +256,29 @@ impl Store {
         Tier::ALL.into_iter().filter_map(start).min()
     }
 
+    /// Start of the newest step in which an entity was observed, in seconds since 1970; `None` if no value of it is
+    /// kept. Old values have long steps, so the observation may be later, by less than such a step.
+    pub fn last(&self, entity: &str) -> Result<Option<i64>, Error> {
+        let transaction = self.database.begin_read()?;
+        let pages = transaction.open_table(PAGES)?;
+        let mut last = None;
+        for tier in Tier::ALL {
+            let mut step = self.gathering.rows_of(tier, entity).map(|row| row.step).max();
+            if let Some(at) = self.footprint.last_of(tier, entity)
+                && let Some(bytes) = pages.get((tier.code(), entity, at))?
+            {
+                let page = Page::decode(bytes.value()).map_err(|_| malformed((tier.code(), entity, at)))?;
+                let first = at.saturating_mul(PAGE_STEPS as i64);
+                let stored =
+                    page.last().and_then(|slot| i64::try_from(slot).ok()).map(|slot| first.saturating_add(slot));
+                step = step.max(stored);
+            }
+            let seconds = i64::try_from(tier.step_seconds()).unwrap_or(i64::MAX);
+            last = last.max(step.map(|step| step.saturating_mul(seconds)));
+        }
+        Ok(last)
+    }
+
     /// Space of all pages in the file, rounded up, in bytes.
     pub const fn pages_bytes(&self) -> u64 {
         self.footprint.space()

@@ -4,6 +4,7 @@
 
 mod crash;
 mod keeping;
+mod last;
 mod medium;
 mod model;
 

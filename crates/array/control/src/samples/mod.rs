@@ -13,5 +13,5 @@ pub use history::{History, HistoryFind, HistoryFound, HistoryView, SeriesView, S
 pub use latest::{BusyView, SampleLatest, SampleView, UnitView};
 pub use observe::{ObservedSample, OffloadCountersRead, SampleObserve, UnitEntities};
 pub use ring::{ArraySample, IoSample, PrimitiveSample, Sample};
-pub use series::{EntitySample, Metric, SeriesList, SeriesPlace};
+pub use series::{EntitySample, Metric, SeriesList, SeriesPlace, share_entity, volume_entity};
 pub use slow::{SlowCommands, SlowCommandsShow};

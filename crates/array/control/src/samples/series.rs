@@ -7,6 +7,7 @@ use crate::read::Read;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, PoolSpace};
 use unit::Primitive;
+use uuid::Uuid;
 
 /// Kind of value of samples `S`.
 pub struct Metric<S: 'static> {
@@ -177,8 +178,18 @@ pub(super) fn unit_values(sample: &Sample, facts: &dyn Facts) -> Vec<EntitySampl
 /// Entity of a volume or share.
 pub(super) fn unit_entity(object: ObjectId, facts: &dyn Facts) -> Option<String> {
     let directory = facts.directory();
-    let volume = directory.volume_of(object).map(|volume| format!("volume.{}", volume.id));
-    volume.or_else(|| directory.share_of(object).map(|share| format!("share.{}", share.id)))
+    let volume = directory.volume_of(object).map(|volume| volume_entity(volume.id));
+    volume.or_else(|| directory.share_of(object).map(|share| share_entity(share.id)))
+}
+
+/// Entity of the volume with an id.
+pub fn volume_entity(id: Uuid) -> String {
+    format!("volume.{id}")
+}
+
+/// Entity of the share with an id.
+pub fn share_entity(id: Uuid) -> String {
+    format!("share.{id}")
 }
 
 /// Entity of a pool.

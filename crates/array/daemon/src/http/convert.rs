@@ -47,9 +47,11 @@ pub(super) fn forecast(view: ForecastView) -> Forecast {
     Forecast { basis_days, slope_bytes_per_day, warn_at, critical_at, full_at, full_earliest, full_latest }
 }
 
+/// Object that could be deleted, without its last use, which the history knows.
 pub(super) fn freeable(view: control::FreeableView) -> Freeable {
     let control::FreeableView { kind, id, name, of_share, snapshots, frees_bytes, since, locked_until } = view;
-    Freeable { kind: freeable_kind(kind), id, name, of_share, snapshots, frees_bytes, since, locked_until }
+    let last_used = None;
+    Freeable { kind: freeable_kind(kind), id, name, of_share, snapshots, frees_bytes, since, last_used, locked_until }
 }
 
 /// Stands for the name of a volume that was deleted meanwhile.

@@ -1,20 +1,21 @@
 //! `/api/v1/pools`.
 
-use crate::http::answer::listing;
 use crate::http::dry_run::{self, DryRun};
-use crate::http::extract::{Body, Path};
+use crate::http::extract::{self, Body, Path};
 use crate::http::history::unavailable;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
 use crate::recording::{Recording, Unforeseen};
 use api::{
-    Forecast, Freeable, Job, JobStart, List, NoFilter, Pool, PoolGrow, PoolSet, WhatIf, WhatIfAnswer, WhatIfOne,
+    Forecast, Freeable, FreeableKind, Job, JobStart, List, ListQuery, NoFilter, Pool, PoolGrow, PoolSet, WhatIf,
+    WhatIfAnswer, WhatIfOne,
 };
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use axum::{Extension, Json};
 use control::Commitment;
+use jiff::Timestamp;
 use pool::Growth;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -74,15 +75,45 @@ pub(super) async fn forecast(
     }
 }
 
-listing! {
-    /// Lists what could be deleted to free space: what is in the trash, snapshots, and volumes and shares that are
-    /// granted to nobody. What frees most comes first. Sort keys: `frees_bytes`, `kind`, `name`, `since`.
-    "pool_frees" frees, "/api/v1/pools/{pool}/frees" of "pool", "pools", NoFilter => frees_of, Freeable,
-    convert::freeable
+/// Lists what could be deleted to free space: what is in the trash, snapshots, and volumes and shares that are
+/// granted to nobody. What frees most comes first. Sort keys: `frees_bytes`, `kind`, `name`, `since`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/pools/{pool}/frees",
+    operation_id = "pool_frees",
+    tag = "pools",
+    params(("pool" = String, Path, description = "Name or id"), ListQuery, NoFilter),
+    responses((status = 200, body = List<Freeable>))
+)]
+pub(super) async fn frees(
+    State(array): State<ArrayHandle>,
+    Extension(recording): Extension<Recording>,
+    Path(pool): Path<String>,
+    query: extract::ListQuery<NoFilter>,
+    uri: Uri,
+) -> Result<Json<List<Freeable>>, Fault> {
+    let NoFilter {} = query.filter;
+    let page = answer::wanted(control::PoolFrees { pool }, query.page)?;
+    let Json(mut list) = answer::page(&array, page, &uri, convert::freeable).await?;
+    let entities: Vec<Option<String>> = list.items.iter().map(entity).collect();
+    let last = move |store: &history::Store| {
+        entities.iter().map(|entity| entity.as_deref().map_or(Ok(None), |entity| store.last(entity))).collect()
+    };
+    // Without a history, nothing of the list but these times is missing.
+    let last: Vec<Option<i64>> = recording.look(last).await.unwrap_or_default();
+    for (item, last) in list.items.iter_mut().zip(last) {
+        item.last_used = last.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    }
+    Ok(Json(list))
 }
 
-fn frees_of(pool: String, _: NoFilter) -> Result<control::PoolFrees, Fault> {
-    Ok(control::PoolFrees { pool })
+/// Entity of the history that a volume or share is.
+fn entity(item: &Freeable) -> Option<String> {
+    match item.kind {
+        FreeableKind::Volume => Some(control::volume_entity(item.id)),
+        FreeableKind::Share => Some(control::share_entity(item.id)),
+        FreeableKind::Snapshot | FreeableKind::Trash => None,
+    }
 }
 
 /// Returns what deleting volumes, shares, snapshots and objects in the trash together would free. Deletes nothing.
