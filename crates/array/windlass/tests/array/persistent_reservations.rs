@@ -69,6 +69,49 @@ fn persistent_reservations_survive_a_crash_and_a_fenced_host_stays_fenced() {
     assert!(fixture.array.json(&["volume", "list"]).unwrap().as_array().unwrap().iter().all(|v| v["name"] == "c1"));
 }
 
+/// Regression: each of many equal refusals was a line of the log of offloads, and pushed others out; "reserved by another
+/// initiator" did not say by whom.
+#[test]
+fn the_log_of_offloads_counts_refusals_and_names_the_holder() {
+    let fixture = Fixture::start("512M", &[]);
+    fixture.array.create_volume("v1", "16M").unwrap();
+    let (mut one, mut two) = (fixture.log_in_as("one", "v1"), fixture.log_in_as("two", "v1"));
+    fixture.ok(&["host", "create", "node1", "--iqn", "iqn.2026-01.org.example:one"]);
+    one.persistent_reserve_out(REGISTER, 0, (0, 0x11), 0).unwrap();
+    one.persistent_reserve_out(RESERVE, WRITE_EXCLUSIVE_REGISTRANTS_ONLY, (0x11, 0), 0).unwrap();
+    two.clear_unit_attentions().unwrap();
+    for lba in 0..50 {
+        assert_conflict(two.unmap(&[(8 * lba, 8)]));
+    }
+    // Another host is the holder afterwards.
+    one.persistent_reserve_out(CLEAR, 0, (0x11, 0), 0).unwrap();
+    let mut three = fixture.log_in_as("three", "v1");
+    three.persistent_reserve_out(REGISTER, 0, (0, 0x33), 0).unwrap();
+    three.persistent_reserve_out(RESERVE, WRITE_EXCLUSIVE_ALL_REGISTRANTS, (0x33, 0), 0).unwrap();
+    two.clear_unit_attentions().unwrap();
+    assert_conflict(two.unmap(&[(0, 8)]));
+    three.persistent_reserve_out(CLEAR, 0, (0x33, 0), 0).unwrap();
+
+    let log = fixture.array.json(&["offload", "log", "v1"]).unwrap();
+    let entries: Vec<_> =
+        log.as_array().unwrap().iter().map(|entry| (&entry["reason_code"], &entry["count"])).collect();
+    let reserved = || "reserved-by-another".into();
+    assert_eq!(entries, [(&reserved(), &50.into()), (&reserved(), &1.into())], "{log}");
+    let holder = |at: usize| log[at]["holder"].clone();
+    let expected = serde_json::json!({
+        "initiator": "iqn.2026-01.org.example:one",
+        "host": "node1",
+        "reservation_type": "write-exclusive-registrants-only",
+        "key": "0x0000000000000011"
+    });
+    assert_eq!(holder(0), expected);
+    let other = "iqn.2026-01.org.example:three";
+    assert_eq!((&holder(1)["initiator"], &holder(1)["host"]), (&other.into(), &serde_json::Value::Null));
+    let shown = fixture.ok(&["offload", "log", "v1"]);
+    let named = "reserved by another initiator: node1 (write-exclusive-registrants-only, key 0x0000000000000011)";
+    assert!(shown.contains("×50") && shown.contains(named) && shown.contains(other), "{shown}");
+}
+
 /// PREEMPT AND ABORT is answered while writes of the preempted host are in flight: none of them
 /// takes effect afterwards.
 #[test]
