@@ -94,8 +94,9 @@ pub struct Freeable {
     /// Time of the creation; in the trash, of the deletion.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// Time at which a host last used a volume or share that is granted to nobody, as far as the history knows: the start
-    /// of its newest step with I/O of hosts. `null` if no such step is kept, and for snapshots and what is in the trash.
+    /// Time at which a host last used a volume or share that is granted to nobody, as far as the history knows: the
+    /// start of its newest step with I/O of hosts. `null` if no such step is kept, and for snapshots and what is in the
+    /// trash.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used: Option<Timestamp>,

@@ -486,6 +486,13 @@ impl Catalog for MemoryCatalog {
     }
 }
 
+/// State that was returned last where only changes are.
+#[derive(Debug, Default)]
+struct Told {
+    sessions: RefCell<BTreeMap<u64, SessionInfo>>,
+    refusals: RefCell<Vec<LogEntry>>,
+}
+
 /// Running target that only records calls and returns preset values.
 #[derive(Debug, Default)]
 pub struct MemoryLive {
@@ -501,8 +508,6 @@ pub struct MemoryLive {
     pub offload_by_client: RefCell<BTreeMap<u64, Vec<ClientOffloadRow>>>,
     /// Refusals to report.
     pub refusals: RefCell<Vec<LogEntry>>,
-    /// Refusals that were taken last.
-    taken_refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
     pub counters: RefCell<Vec<VolumeCounters>>,
     /// Registrations and reservations to report, by object.
@@ -516,7 +521,7 @@ pub struct MemoryLive {
     /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
-    told_sessions: RefCell<BTreeMap<u64, SessionInfo>>,
+    told: Told,
     /// Login attempts to report.
     pub logins: RefCell<LoginAttempts>,
     /// Result of the next [`Live::take_refused_logins`].
@@ -629,7 +634,7 @@ impl Live for MemoryLive {
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
         let now: BTreeMap<u64, SessionInfo> =
             self.sessions.borrow().iter().map(|session| (session.id, session.clone())).collect();
-        let before = self.told_sessions.replace(now.clone());
+        let before = self.told.sessions.replace(now.clone());
         let ended = before.keys().filter(|id| !now.contains_key(id)).map(|id| (*id, None));
         let changed = now.iter().filter(|(id, session)| before.get(id) != Some(session));
         ended.chain(changed.map(|(id, session)| (*id, Some(session.clone())))).collect()
@@ -663,7 +668,7 @@ impl Live for MemoryLive {
 
     fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
         let present = self.refusals.borrow().clone();
-        let before = self.taken_refusals.replace(present.clone());
+        let before = self.told.refusals.replace(present.clone());
         let same = present.iter().zip(&before).take_while(|(one, other)| one == other).count();
         (present != before).then(|| present.into_iter().skip(same).collect())
     }

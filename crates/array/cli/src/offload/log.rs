@@ -37,8 +37,8 @@ pub struct Log {
     /// Maximum number of entries, the newest
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
-    /// Keep running and show new entries until Ctrl-C, and how many commands came to one that was shown (+3); with -o json,
-    /// one object per line
+    /// Keep running and show new entries until Ctrl-C, and how many commands came to one that was shown (+3); with
+    /// -o json, one object per line
     #[arg(long, short)]
     follow: bool,
 }

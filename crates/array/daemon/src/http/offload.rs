@@ -69,10 +69,10 @@ pub(super) async fn totals(
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with
-/// the reasons; oldest first. Commands of one host that differ in their times and values alone, and come within a minute,
-/// are one entry with a `count`. To follow the log, repeat the request with the largest `sequence` as `since`; with the
-/// largest one less 16, the list also has all entries that have grown since. The numbers begin again at every start of
-/// the array.
+/// the reasons; oldest first. Commands of one host that differ in their times and values alone, and come within a
+/// minute, are one entry with a `count`. To follow the log, repeat the request with the largest `sequence` as `since`;
+/// with the largest one less 16, the list also has all entries that have grown since. The numbers begin again at every
+/// start of the array.
 #[utoipa::path(
     get,
     path = "/api/v1/offload/log",

@@ -69,8 +69,8 @@ fn persistent_reservations_survive_a_crash_and_a_fenced_host_stays_fenced() {
     assert!(fixture.array.json(&["volume", "list"]).unwrap().as_array().unwrap().iter().all(|v| v["name"] == "c1"));
 }
 
-/// Regression: each of many equal refusals was a line of the log of offloads, and pushed others out; "reserved by another
-/// initiator" did not say by whom.
+/// Regression: each of many equal refusals was a line of the log of offloads, and pushed others out; "reserved by
+/// another initiator" did not say by whom.
 #[test]
 fn the_log_of_offloads_counts_refusals_and_names_the_holder() {
     let fixture = Fixture::start("512M", &[]);

@@ -169,3 +169,36 @@ async fn a_forecast_needs_three_whole_days() {
     };
     assert_eq!((days("warn_at"), days("critical_at"), days("full_at")), (25, 28, 31), "{forecast}");
 }
+
+/// Regression: the list of what could be deleted did not say whether hosts had used a volume lately that is granted to
+/// nobody.
+#[tokio::test]
+async fn the_last_use_of_what_is_granted_to_nobody_is_that_of_the_history() {
+    let directory = TemporaryDirectory::new();
+    let (recording, _reports) = Recording::start(directory.path(), LIMIT);
+    let app = unguarded_with(spawn(|_, _, _| {}), Arc::default(), recording.clone());
+    let mut ids = Vec::new();
+    for name in ["v1", "v2"] {
+        let (status, made) = post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 30 })).await;
+        assert_eq!(status, 201, "{made}");
+        ids.push(made["id"].as_str().unwrap().to_owned());
+    }
+    let used = async || {
+        let frees = send(&app, "GET", "/api/v1/pools/p0/frees?sort=name", None).await.1;
+        let items = frees["items"].as_array().unwrap().clone();
+        items.into_iter().map(|item| (item["name"].clone(), item["last_used"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(used().await, [(json!("v1"), Value::Null), (json!("v2"), Value::Null)]);
+    let at: jiff::Timestamp = "2026-05-04T12:00:00Z".parse().unwrap();
+    let values = vec![Observable { column: "read_ops", kind: Kind::Rate, value: 3.0 }];
+    let entities = vec![Observed { entity: format!("volume.{}", ids[0]), class: Class::Unit, values }];
+    let observation =
+        Observation { unix_seconds: at.as_second() + 7, interval_ms: 1000, entities, units_are_cut: false };
+    assert!(recording.observe(observation));
+    assert_eq!(used().await, [(json!("v1"), json!("2026-05-04T12:00:00Z")), (json!("v2"), Value::Null)]);
+    // Without a history the list is the same, but for this.
+    let app = super::app();
+    assert_eq!(post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 30 })).await.0, 201);
+    let frees = send(&app, "GET", "/api/v1/pools/p0/frees", None).await.1;
+    assert_eq!((&frees["items"][0]["name"], &frees["items"][0]["last_used"]), (&json!("v1"), &Value::Null), "{frees}");
+}
