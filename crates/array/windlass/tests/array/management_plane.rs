@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Number of volumes of a large array.
 const MANY: usize = 5_000;
+/// Limit for an export of the configuration of many volumes: a hundred times what it takes in a debug build.
+const EXPORT_LIMIT: Duration = Duration::from_secs(30);
 /// Number of volumes of a small array.
 const FEW: usize = 10;
 
@@ -130,6 +133,19 @@ fn changes_and_reads_cost_the_reactor_the_same_with_many_volumes() {
     let mut client = Client::new(&fixture);
     a_change_costs_the_same_with_few_volumes_and_with_many(&fixture, &mut client);
     reading_takes_no_time_of_the_reactor(&fixture, &mut client);
+    the_configuration_of_many_volumes_is_exported_in_bounded_time(&fixture);
+}
+
+/// How long does `config export` take with 5 000 volumes? Seconds of the command, in a debug build; lower is better.
+fn the_configuration_of_many_volumes_is_exported_in_bounded_time(fixture: &Fixture) {
+    let began = std::time::Instant::now();
+    let text = fixture.ok(&["config", "export", "--format", "json"]);
+    let took = began.elapsed();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let volumes = document["volume"].as_array().unwrap().len();
+    println!("config export of {volumes} volumes, {} bytes: {} ms", text.len(), took.as_millis());
+    assert!(volumes >= MANY, "{volumes} volumes are in the export");
+    assert!(took < EXPORT_LIMIT, "config export takes {took:?}");
 }
 
 /// Regression: a change cloned the state of all volumes and recomputed all grants.
