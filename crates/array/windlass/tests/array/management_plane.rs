@@ -2,9 +2,8 @@
 //! change only the change itself.
 
 use crate::fixture::Fixture;
+use array_process::administration;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,46 +15,19 @@ const EXPORT_LIMIT: Duration = Duration::from_secs(30);
 const FEW: usize = 10;
 
 /// Open connection to the administrative socket.
-struct Client(UnixStream);
+struct Client(administration::Client);
 
 impl Client {
     fn new(fixture: &Fixture) -> Self {
-        Self(UnixStream::connect(fixture.directory().join("state/windlass.sock")).unwrap())
+        Self(administration::Client::connect(&fixture.directory().join("state/windlass.sock")).unwrap())
     }
 
-    /// Sends a request; returns status and body of the response.
     fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: windlass\r\nContent-Type: application/json\r\n");
-        write!(self.0, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
-        let mut answer = Vec::new();
-        let head = loop {
-            if let Some(at) = answer.windows(4).position(|window| window == b"\r\n\r\n") {
-                break at + 4;
-            }
-            self.read_into(&mut answer);
-        };
-        let words = String::from_utf8(answer[..head].to_vec()).unwrap().to_ascii_lowercase();
-        let status = words.split(' ').nth(1).unwrap().parse().unwrap();
-        let length = words.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let length = length.map_or(0, |length| length.trim().parse::<usize>().unwrap());
-        while answer.len() < head + length {
-            self.read_into(&mut answer);
-        }
-        (status, String::from_utf8(answer.split_off(head)).unwrap())
-    }
-
-    fn read_into(&mut self, answer: &mut Vec<u8>) {
-        let mut buffer = vec![0; 1 << 16];
-        let count = self.0.read(&mut buffer).unwrap();
-        assert!(count > 0, "the array closed the connection");
-        answer.extend_from_slice(&buffer[..count]);
+        self.0.send(method, path, body).unwrap()
     }
 
     fn get(&mut self, path: &str) -> String {
-        let (status, body) = self.send("GET", path, "");
-        assert_eq!(status, 200, "{path}: {body}");
-        body
+        self.0.get(path).unwrap()
     }
 
     fn post(&mut self, path: &str, body: &Value) {
