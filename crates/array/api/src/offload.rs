@@ -279,6 +279,9 @@ pub struct OffloadFilter {
     pub by: Option<OffloadBy>,
 }
 
+/// Newest entries of the log that may still grow: who follows it asks for these again.
+pub const OPEN_ENTRIES: u64 = 16;
+
 /// Filter of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -5,14 +5,12 @@ use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::follow::{self, Since};
 use crate::output::{Column, Output, Resource, Value, column, minor, wide};
-use api::{OffloadEnding, OffloadRefusal};
+use api::{OPEN_ENTRIES, OffloadEnding, OffloadRefusal};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Maximum number of entries of one answer.
 const ALL: u32 = 10_000;
-/// Newest entries of the log that may still grow.
-const OPEN: u64 = 16;
 
 /// Options of `offload log`.
 #[derive(Clone, Debug, clap::Args)]
@@ -136,7 +134,7 @@ impl Wanted<'_> {
     /// Lines about what happened since the last call.
     async fn news(&self, client: &Client, shown: &mut Shown) -> Result<Vec<Line>, CliError> {
         if let Some(last) = &shown.last {
-            let since = last.sequence.checked_sub(OPEN);
+            let since = last.sequence.checked_sub(OPEN_ENTRIES);
             let found = self.fetch(client, since, ALL).await?;
             // The last one comes again, unless it was dropped or the array has restarted and numbers from 0 again.
             if since.is_none() || found.iter().any(|entry| is_same(entry, last)) {
@@ -173,7 +171,7 @@ impl Shown {
         self.last = found.last().cloned().or_else(|| self.last.take());
         self.open.extend(found.into_iter().map(|entry| (entry.sequence, entry)));
         if let Some(last) = self.last.as_ref().map(|last| last.sequence) {
-            self.open.retain(|sequence, _| *sequence <= last && last - *sequence < OPEN);
+            self.open.retain(|sequence, _| *sequence <= last && last - *sequence < OPEN_ENTRIES);
         }
         lines
     }

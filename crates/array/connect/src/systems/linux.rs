@@ -58,6 +58,11 @@ pub(super) fn paths(facts: &Facts) -> Vec<Step> {
 /// The disk of the volume, which is undone for itself: the sessions stay for other volumes.
 fn disk(facts: &Facts) -> Step {
     let map = map(facts);
+    // Its name is another one where dm-multipath has user-friendly names; its UUID is not.
+    let flush = format!(
+        "multipath -f \"$(dmsetup info --columns --noheadings --options name --uuid {})\"",
+        posix(&format!("mpath-{map}"))
+    );
     // A disk that something holds, such as its multipath device, stays.
     let delete = format!(
         "for disk in /sys/block/sd*; do\n  if grep -s -q -x -F {} \"$disk/device/wwid\" && [ -z \"$(ls -A \"$disk/holders\")\" ]; then\n    \
@@ -65,7 +70,7 @@ fn disk(facts: &Facts) -> Step {
         posix(&format!("naa.{}", facts.naa))
     );
     Step {
-        undo: vec![sh(&["multipath", "-f", &map]), sh(&["multipath", "-w", &map]), line(Shell::Sh, delete)],
+        undo: vec![line(Shell::Sh, flush), sh(&["multipath", "-w", &map]), line(Shell::Sh, delete)],
         ..step(
             "disk",
             "Disk",

@@ -9,7 +9,10 @@ use control::{OffloadView, RefusalView, ReservationHolder};
 use history::CounterSums;
 use jiff::Timestamp;
 use std::cmp::Reverse;
-use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
+use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts, RefusalLog};
+
+// Clients are told how many entries may grow.
+const _: () = assert!(api::OPEN_ENTRIES == RefusalLog::OPEN as u64);
 
 pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     let counters = view.row.counters;
