@@ -6,6 +6,8 @@ import { connect, type Socket } from "node:net";
 const HEADER_BYTES = 48;
 const SCSI_COMMAND = 0x01;
 const LOGIN_REQUEST = 0x43;
+const NOP_OUT = 0x40;
+const NOP_IN = 0x20;
 const SCSI_RESPONSE = 0x21;
 const LOGIN_RESPONSE = 0x23;
 const DATA_IN = 0x25;
@@ -72,10 +74,11 @@ export class Initiator {
 
   /** Runs a command with data for the array; unit attentions are asked away. */
   async execute(lun: number, cdb: Buffer, data: Buffer): Promise<Status> {
-    for (;;) {
+    for (let attempt = 0; attempt < 8; attempt += 1) {
       const outcome = await this.once(lun, cdb, data);
       if (!outcome.sense.startsWith(`${UNIT_ATTENTION}/`)) return outcome;
     }
+    throw new Error("the array has no end of unit attentions");
   }
 
   private async once(lun: number, cdb: Buffer, data: Buffer): Promise<Status> {
@@ -92,6 +95,10 @@ export class Initiator {
     for (;;) {
       const { header: answer, data: sense } = await this.read();
       if (answer[0] === DATA_IN) continue;
+      if (answer[0] === NOP_IN) {
+        this.answer(answer);
+        continue;
+      }
       if (answer[0] !== SCSI_RESPONSE) throw new Error(`unexpected PDU ${answer.toString("hex")}`);
       const status = answer[3] ?? 0;
       if (status !== CHECK_CONDITION) return { status, sense: "" };
@@ -101,6 +108,18 @@ export class Initiator {
       const byte = (value: number | undefined) => (value ?? 0).toString(16).padStart(2, "0");
       return { status, sense: `${((key ?? 0) & 0xf).toString(16)}/${byte(code)}/${byte(qualifier)}` };
     }
+  }
+
+  /** Answers a NOP-In, with which the array asks whether the session lives. */
+  private answer(asked: Buffer): void {
+    const header = Buffer.alloc(HEADER_BYTES);
+    header[0] = NOP_OUT;
+    header[1] = 0x80;
+    asked.copy(header, 8, 8, 16);
+    header.writeUInt32BE(0xffffffff, 16);
+    asked.copy(header, 20, 20, 24);
+    header.writeUInt32BE(this.sequence, 24);
+    this.send(header, Buffer.alloc(0));
   }
 
   private send(header: Buffer, data: Buffer): void {
@@ -118,7 +137,8 @@ export class Initiator {
           const header = this.received.subarray(0, HEADER_BYTES);
           const data = this.received.subarray(HEADER_BYTES, HEADER_BYTES + length);
           this.received = this.received.subarray(end);
-          this.expected = header.readUInt32BE(24) + 1;
+          // The number in a NOP-In that asks is the next one, not one that is used.
+          if (header[0] !== NOP_IN) this.expected = header.readUInt32BE(24) + 1;
           return { header, data };
         }
       }

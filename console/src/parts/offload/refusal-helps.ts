@@ -17,9 +17,10 @@ const MOST = 4;
 /** Changes that help against a group of refusals, without repetition. */
 export function helps(group: Pick<Group, "code" | "entries">): Help[] {
   const found = new Map<string, Help>();
-  for (const { host, volume, kind, deleted } of group.entries) {
+  for (const { host, volume, kind, deleted, primitive } of group.entries) {
     if (group.code === "not-granted" && host != null) found.set(host, { kind: "grant", host });
-    if (group.code === "reserved-by-another" && kind !== "share" && !deleted)
+    // Of a copy it may be the other volume that is reserved, which the entry does not name.
+    if (group.code === "reserved-by-another" && primitive !== "xcopy" && kind !== "share" && !deleted)
       found.set(volume, { kind: "clear", volume });
     if (group.code === "below-grain" && kind !== "share" && !deleted) found.set(volume, { kind: "reclaim", volume });
   }

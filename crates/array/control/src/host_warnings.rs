@@ -115,7 +115,8 @@ impl Looked<'_> {
 
     fn no_chap(&self) -> Option<String> {
         (self.host.chap.is_none() && !self.host.initiators.is_empty()).then(|| {
-            "it need not authenticate: whatever machine uses its initiator name is this host; require CHAP".to_owned()
+            "it need not authenticate: any machine that uses its initiator name gets its volumes; require CHAP"
+                .to_owned()
         })
     }
 

@@ -32,10 +32,22 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     told("locked", "What a lock keeps stays in the trash: the rest of it is deleted."),
     of(
+        "logins-refused",
+        "The last login of the host was refused.",
+        &["Its CHAP secret or initiator name is not the one that the array knows.", "Nothing is granted to it."],
+        &[Run("windlass session logins --filter host=HOST")],
+    ),
+    of(
         "low-space",
         "The change was made, and more of the pool is used or promised than its threshold.",
         &["Volumes and snapshots have grown."],
         FREE,
+    ),
+    of(
+        "lun-above-255",
+        "A volume has a LUN above 255 for a host with ESXi, which looks for such LUNs only from version 6.5 on.",
+        &[],
+        &[Do("Grant the volume with a lower LUN:"), Run("windlass access grant VOLUME --host HOST --lun 4")],
     ),
     told("more-affected", "More objects are affected than the answer lists."),
     of(
@@ -43,6 +55,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The rule is more specific than one that gives its hosts more: it decides alone about them.",
         &["The most exact rule decides: of a host, then of a group, then of the longest network, then of any host."],
         &[Do("Give the narrower rule the same rights, or leave it out.")],
+    ),
+    of(
+        "no-chap",
+        "The host need not authenticate: any machine that uses its initiator name gets its volumes.",
+        &[],
+        &[Run("windlass host set HOST --chap-user NAME")],
     ),
     of(
         "no-space-to-keep",
@@ -64,6 +82,18 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Delete it to the trash: leave out --now.")],
     ),
     told("not-sent", "Messages that wait for the channel are not sent any more."),
+    of(
+        "one-path",
+        "The host is logged in at one portal, and the array has more: it loses its volumes with that path.",
+        &[],
+        &[Do("Log in at the other portals, too:"), Run("windlass connect SYSTEM HOST --volume VOLUME")],
+    ),
+    of(
+        "one-path-used",
+        "The host has several paths, and reads and writes over one of them.",
+        &["Its multipathing does not know the array, or uses one path at a time."],
+        &[Do("Enter the step about several paths:"), Run("windlass connect SYSTEM HOST --volume VOLUME")],
+    ),
     of(
         "over-commitment",
         "The volumes are larger together than the new limit permits: no volume can be created or grown.",
@@ -89,12 +119,24 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "The volume gets the label of a schedule, which takes snapshots of it from its next run on.",
     ),
     of(
+        "silent",
+        "The host is logged in, and has sent no command for seven days.",
+        &["It was switched off, or uses another array now."],
+        &[Do("Take away access that is not needed any more:"), Run("windlass access revoke VOLUME --host HOST")],
+    ),
+    of(
         "size-changed",
         "The change gives the volume another size.",
         &["It is grown.", "A roll-back gives it the size of its snapshot."],
         &[Do("Let its hosts read the size again, and check the file systems on it.")],
     ),
     told("snapshots-stay", "The snapshots that a schedule has taken stay when it is deleted."),
+    of(
+        "unequal-mss",
+        "TCP segments of the host's paths differ by 1000 bytes or more.",
+        &["Jumbo frames are not on at each switch and interface along the paths."],
+        &[Do("Set the same MTU along every path, and log in again.")],
+    ),
     of(
         "write-cache-on",
         "Writes are acknowledged before they are durable: what a host has written since its last flush is lost when the array stops without warning.",

@@ -141,7 +141,12 @@ impl Wanted<'_> {
                 return Ok(shown.news(found));
             }
         }
-        Ok(shown.news(self.fetch(client, None, ALL).await?))
+        // Before anything was shown, what was asked for is still what is wanted.
+        let since = match (&shown.last, self.log.since) {
+            (None, Some(Since::Id(id))) => Some(id),
+            _ => None,
+        };
+        Ok(shown.news(self.fetch(client, since, ALL).await?))
     }
 }
 

@@ -55,6 +55,11 @@ fn losses(before: &ExportRecord, after: &ExportRecord, share: &str) -> Vec<Strin
         let who = if after.squash == Squash::All { "all its users become" } else { "its user root becomes" };
         losses.push(format!("{who} the anonymous user"));
     }
+    let anonymous = |rule: &ExportRecord| (rule.anonymous_uid, rule.anonymous_gid);
+    if after.squash == before.squash && after.squash != Squash::None && anonymous(after) != anonymous(before) {
+        let (user, group) = anonymous(after);
+        losses.push(format!("its anonymous user becomes {user}:{group}: it may lose access to its files"));
+    }
     if after.privileged_port && !before.privileged_port {
         losses.push("its calls from ports of 1024 and above are refused".to_owned());
     }
@@ -99,7 +104,7 @@ fn broader_rules<'a>(
     let is_new = rules.iter().all(|rule| rule.to != record.to);
     let broader: Vec<&ExportRecord> = rules.iter().copied().filter(|rule| is_broader(rule.to, record.to)).collect();
     let addresses = if is_new { addresses(directory, record.to) } else { Vec::new() };
-    let decided = decided(control, directory, &broader, &addresses);
+    let decided = decided(control, directory, rules, &addresses);
     let found: BTreeSet<ExportTo> = decided.into_iter().flatten().map(|rule| rule.to).collect();
     broader.into_iter().filter(move |rule| found.contains(&rule.to))
 }

@@ -115,7 +115,6 @@ fn a_reader_sees_each_change_that_was_answered() {
     check();
 }
 
-/// Activity of hosts reaches the mirror when it is published; unchanged facts are not sent again.
 #[test]
 fn an_entry_of_the_offload_log_that_grew_is_published_again() {
     let array = Array::new();
@@ -135,6 +134,7 @@ fn an_entry_of_the_offload_log_that_grew_is_published_again() {
     same(&array, &mirror, &log);
 }
 
+/// Activity of hosts reaches the mirror when it is published; unchanged facts are not sent again.
 #[test]
 fn what_hosts_do_is_published_when_it_changed() {
     let array = Array::new();

@@ -104,7 +104,7 @@ fn rehearse_schedules(directory: &Directory, after: &VolumeRecord, mut rehearsal
     let ids = |volume| directory.schedules_of(volume).map(|schedule| schedule.id).collect::<BTreeSet<_>>();
     let (of_before, of_after) = (ids(before), ids(after));
     for schedule in directory.schedules_of(before).filter(|schedule| !of_after.contains(&schedule.id)) {
-        let why = format!("it takes no more snapshots of volume {}: the volume loses its label", after.name);
+        let why = format!("it takes no more snapshots of volume {}: it no longer has the label", after.name);
         rehearsal = rehearsal.breaks(BrokenKind::Schedule, schedule.name.clone(), why);
     }
     for schedule in directory.schedules_of(after).filter(|schedule| !of_before.contains(&schedule.id)) {

@@ -40,11 +40,14 @@ pub(super) async fn list(
     answer::page(&array, page, &uri, |view| host_for(caller.as_deref(), view)).await
 }
 
-/// Host without grants of volumes that its reader may not see.
+/// Host without grants of volumes that its reader may not see, and for such a reader without what is about all of its
+/// volumes and its logins.
 fn host_for(caller: Option<&Caller>, view: HostView) -> Host {
     let mut host = convert::host(view);
     if let Some(scope) = caller.and_then(|caller| caller.scopes.volumes.as_ref()) {
         host.luns.retain(|unit| scope.matches(&unit.volume));
+        host.warnings.clear();
+        host.primitives.clear();
     }
     host
 }
