@@ -405,6 +405,23 @@ async fn people_survive_a_restart() {
     assert!(!listed.to_string().contains(&token), "the secret is shown once");
 }
 
+/// Story: the list of hosts told a token of other volumes about logins and refusals, which it may see nowhere else.
+#[tokio::test]
+async fn a_token_of_volumes_sees_no_standing_of_hosts() {
+    let plane = Plane::new().await;
+    let host = json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] });
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/hosts", Some(host)).await.status, 201);
+    let token = plane.token("csi", "viewer", json!({ "volumes": "csi-*" })).await;
+    for (author, warnings, primitives) in [(Author::root(), 1, 4), (Author::with_token(&token), 0, 0)] {
+        let list = plane.ask(&author, "GET", "/api/v1/hosts", None).await.body;
+        let one = plane.ask(&author, "GET", "/api/v1/hosts/esx01", None).await.body;
+        for host in [&list["items"][0], &one] {
+            let count = |field: &str| host[field].as_array().unwrap().len();
+            assert_eq!((count("warnings"), count("primitives")), (warnings, primitives), "{host}");
+        }
+    }
+}
+
 /// A damaged store takes users and tokens away, and not the administrative socket.
 #[tokio::test]
 async fn a_damaged_store_leaves_the_socket() {
