@@ -86,13 +86,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "one-path",
         "The host is logged in at one portal, and the array has more: it loses its volumes with that path.",
         &[],
-        &[Do("Log in at the other portals, too:"), Run("windlass connect SYSTEM HOST --volume VOLUME")],
+        &[Do("Log in at the other portals, too:"), Run("windlass connect linux HOST --volume VOLUME")],
     ),
     of(
         "one-path-used",
         "The host has several paths, and reads and writes over one of them.",
         &["Its multipathing does not know the array, or uses one path at a time."],
-        &[Do("Enter the step about several paths:"), Run("windlass connect SYSTEM HOST --volume VOLUME")],
+        &[Do("Enter the step about several paths:"), Run("windlass connect linux HOST --volume VOLUME")],
     ),
     of(
         "over-commitment",

@@ -121,8 +121,12 @@ fn multipath() -> Step {
             vec![
                 sh(&["mkdir", "-p", "/etc/multipath/conf.d"]),
                 line(Shell::Sh, format!("cat >{name} <<'END'\n{MULTIPATH}END")),
-                // Its service does not start without this file.
-                sh(&["touch", "/etc/multipath.conf"]),
+                // Its service does not start without this file, and builds of some systems take all local disks without
+                // this setting.
+                line(
+                    Shell::Sh,
+                    "test -e /etc/multipath.conf || printf 'defaults {\\n    find_multipaths strict\\n}\\n' >/etc/multipath.conf",
+                ),
                 sh(&["systemctl", "enable", "--now", "multipathd"]),
                 sh(&["multipathd", "reconfigure"]),
             ],

@@ -116,10 +116,21 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
+/// Tells the visitors to leave when it is dropped.
+struct Departure<'a>(&'a AtomicBool);
+
+impl Drop for Departure<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Does the work while the visitors are there.
 fn beside<T>(socket: &Path, visitors: Visitors, work: impl FnOnce() -> Result<T>) -> Result<(T, Served)> {
     let (ends, served) = (AtomicBool::new(false), Served::default());
     let result = thread::scope(|scope| -> Result<T> {
+        // However this ends, the visitors do, too.
+        let departure = Departure(&ends);
         let mut tasks = Vec::new();
         let ids = volume_ids(socket)?;
         for at in 0..CONSOLES {
@@ -138,7 +149,7 @@ fn beside<T>(socket: &Path, visitors: Visitors, work: impl FnOnce() -> Result<T>
             tasks.push(asks(vec!["/health"], STRANGER_INTERVAL));
         }
         let result = work();
-        ends.store(true, Ordering::Relaxed);
+        drop(departure);
         for task in tasks {
             task.join().map_err(|_| anyhow!("a visitor's thread panicked"))??;
         }

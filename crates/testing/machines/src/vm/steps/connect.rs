@@ -167,6 +167,7 @@ fn connected(lab: &mut Lab) -> Result<()> {
 
     let entered = enter(lab, &plan, ("initiator", "login"), "not-the-secret-of-it")?;
     let seen = judged(&entered, AUTH_FAILED, &["step \"discovery\""]).and_then(|_| {
+        ensure!(!entered.text.contains("step \"chap\""), "the discovery took a wrong secret");
         let (at, line) = watch.wait_for("refused", READY_LIMIT)?;
         ensure!(line.contains(INITIATOR), "{line}");
         let refusals = lab.array.json(&["session", "logins", "--filter", "refused=true"])?;
