@@ -54,7 +54,7 @@ export function DeleteBundle(props: Closing & { bundle: Bundle }): JSX.Element {
       onClose={props.onClose}
       same={{ what: "delete this bundle", method: "DELETE", path: api("support-bundles", props.bundle.id) }}
     >
-      <p>The array also deletes it, a day after it was made.</p>
+      <p>The array deletes it by itself one day after it was created.</p>
     </ChangeDialog>
   );
 }

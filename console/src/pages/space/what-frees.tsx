@@ -58,7 +58,7 @@ const COLUMNS: Column<Freeable>[] = [
     key: "used",
     title: "Last used",
     rank: 2,
-    about: "When a host last used a volume or share that is granted to nobody now, as far as the history knows",
+    about: "Last use by a host, of volumes and shares without grants, as far as the history goes back",
     cell: ({ last_used }) => <Ago at={last_used ?? undefined} />,
     by: ({ last_used }) => last_used ?? "",
   },

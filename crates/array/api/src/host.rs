@@ -33,7 +33,7 @@ pub struct Host {
     pub primitives: Vec<HostPrimitive>,
     /// Volumes granted to this host by name; grants to any host are not listed.
     pub luns: Vec<HostLun>,
-    /// What is doubtful about it and its paths.
+    /// Warnings about its paths, logins and authentication.
     #[serde(default)]
     pub warnings: Vec<HostWarning>,
     /// Time of creation.
@@ -68,7 +68,7 @@ pub enum PrimitiveStatus {
     Supported,
     /// Its last command was refused.
     NotSupported,
-    /// It was not used.
+    /// No command of it came.
     Unknown,
 }
 

@@ -94,7 +94,7 @@ pub struct Freeable {
     /// Time of the creation; in the trash, of the deletion.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// Time at which a host last used a volume or share that is granted to nobody, as far as the history knows: the
+    /// Last use by a host, of a volume or share that has no grants, from the history: the
     /// start of its newest step with I/O of hosts. `null` if no such step is kept, and for snapshots and what is in the
     /// trash.
     #[serde(default)]

@@ -56,7 +56,7 @@ pub(crate) enum Value {
     Bytes(u64),
     /// Duration in microseconds; people see the best unit.
     Microseconds(u64),
-    /// How often something happened; people see `×3`.
+    /// Number of occurrences; tables print `×3`.
     Times(u64),
     /// No value.
     None,

@@ -15,7 +15,7 @@ pub enum PrimitiveStanding {
     Supported,
     /// Its last command was refused.
     NotSupported,
-    /// It was not used.
+    /// No command of it came.
     Unknown,
 }
 

@@ -74,7 +74,7 @@ fn disk(facts: &Facts) -> Step {
         ..step(
             "disk",
             "Disk",
-            "Each session looks for new volumes. Debian's dm-multipath takes only the disks that it is told of.",
+            "Each session looks for new volumes. On Debian, dm-multipath uses only disks whose WWID was added with multipath -a.",
             PLACE,
             vec![
                 sh(&["iscsiadm", "-m", "session", "--rescan"]),
@@ -161,7 +161,7 @@ fn discovery(facts: &Facts) -> Step {
     }
 }
 
-/// What is said of commands with secrets.
+/// Explanation of commands that contain secrets.
 const SECRETS: &str = "The host authenticates with CHAP. The array shows the secret once, when it is set. Between the quotes, \
                        write a ' of the secret as '\\''. Other users of the host see the command line of iscsiadm while it runs.";
 

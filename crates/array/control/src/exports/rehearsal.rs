@@ -1,5 +1,4 @@
-//! What a rule would change: rights of the hosts of the rule that it replaces, and of the hosts that a broader rule has
-//! decided about until now.
+//! Dry run of an export rule: rights that hosts lose because it replaces their present rule, or is more specific than it.
 
 use super::record::{ExportRecord, ExportTo, Squash};
 use super::rule::ExportRule;
@@ -45,7 +44,7 @@ impl Rehearsed for ExportGrant {
     }
 }
 
-/// What hosts lose when another rule decides about them.
+/// Rights that hosts lose when `after` applies to them instead of `before`.
 fn losses(before: &ExportRecord, after: &ExportRecord, share: &str) -> Vec<String> {
     let mut losses = Vec::new();
     if after.read_only && !before.read_only {

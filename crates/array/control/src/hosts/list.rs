@@ -6,6 +6,7 @@ use crate::facts::Facts;
 use crate::page::{Column, Listed, column};
 use crate::pools::count;
 use crate::read::Read;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Lists hosts by name: those that match every field that is set.
@@ -83,7 +84,8 @@ impl Listed for HostList {
     }
 
     fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, u64)>) -> Vec<HostView> {
-        let activity = HostActivity::of(facts);
+        let wanted: BTreeSet<Uuid> = rows.iter().map(|(id, _)| *id).collect();
+        let activity = HostActivity::of(facts, |host| wanted.contains(&host));
         let records = rows.iter().filter_map(|(id, _)| record(facts, id));
         records.map(|record| activity.view(facts, record.clone(), None)).collect()
     }

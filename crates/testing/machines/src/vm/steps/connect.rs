@@ -5,6 +5,7 @@
 //! The guest has neither systemd nor a network to install packages from: two stand-ins start the
 //! services that the plan names, and refuse packages that the guest does not have.
 
+use super::login::AUTH_FAILED;
 use crate::vm::lab::{Lab, judged, quoted};
 use crate::vm::machine::Output;
 use anyhow::{Context, Result, ensure};
@@ -19,8 +20,6 @@ const HOST: &str = "wizard";
 const INITIATOR: &str = "iqn.2026-01.org.example:wizard";
 const SECRET: &str = "the-right-secret";
 const VOLUME: &str = "connected";
-/// Exit status of iscsiadm: ISCSI_ERR_LOGIN_AUTH_FAILED.
-const AUTH_FAILED: i32 = 24;
 /// Most time until an administrator sees what a host did.
 const SEEN_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit for what the array sees at the end.

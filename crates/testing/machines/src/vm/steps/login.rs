@@ -11,7 +11,7 @@ const ARRAY_SECRET: &str = "a-secret-of-the-array";
 /// target.
 const FATAL_LOGIN: i32 = 19;
 /// ISCSI_ERR_LOGIN_AUTH_FAILED.
-const AUTH_FAILED: i32 = 24;
+pub(super) const AUTH_FAILED: i32 = 24;
 /// ISCSI_ERR_SESS_EXISTS.
 const SESSION_EXISTS: i32 = 15;
 /// ISCSI_ERR_NO_OBJS_FOUND.
