@@ -1,4 +1,5 @@
-//! Dry run of an export rule: rights that hosts lose because it replaces their present rule, or is more specific than it.
+//! Dry run of an export rule: rights that hosts lose because it replaces their present rule, or is more specific than
+//! it.
 
 use super::record::{ExportRecord, ExportTo, Squash};
 use super::rule::ExportRule;
