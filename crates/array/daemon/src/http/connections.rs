@@ -10,7 +10,7 @@
 //!
 //! A connection of HTTP/2 has many requests in progress. When a listener has more than
 //! [`MAX_REQUESTS`], the connection with the most of the address with the most is closed with all its
-//! requests; trusted connections again only if there is no other.
+//! requests; trusted connections of an address with few requests again only if there is no other.
 
 use crate::network::network;
 use reactor::Notice;
@@ -25,6 +25,9 @@ use tokio::sync::Notify;
 pub(super) const MAX_CONNECTIONS: usize = 128;
 /// Largest number of requests in progress of one listener. It bounds the memory for their headers.
 const MAX_REQUESTS: usize = 1024;
+/// Requests in progress up to which trusted connections of one network are spared while others have some. Without a
+/// bound, one token with all requests would keep everybody else out.
+const TRUSTED_REQUESTS: usize = MAX_REQUESTS / 4;
 /// Interval at which a connection with requests in progress is looked at again for being idle.
 const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which a request no longer protects an untrusted connection.
@@ -108,9 +111,14 @@ impl State {
         if self.counted().map(|(_, member)| member.in_progress).sum::<usize>() <= most {
             return None;
         }
-        let trusted_too = !self.counted().any(|(_, member)| !member.trusted && member.in_progress > 0);
-        let candidates =
-            || self.counted().filter(|(_, member)| member.in_progress > 0 && (trusted_too || !member.trusted));
+        let busy = || self.counted().filter(|(_, member)| member.in_progress > 0);
+        let mut trusted: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for (_, member) in busy().filter(|(_, member)| member.trusted) {
+            *trusted.entry(member.network).or_default() += member.in_progress;
+        }
+        let is_spared = |member: &Member| member.trusted && trusted.get(&member.network) <= Some(&TRUSTED_REQUESTS);
+        let all_spared = busy().all(|(_, member)| is_spared(member));
+        let candidates = || busy().filter(|(_, member)| all_spared || !is_spared(member));
         let mut by_network: HashMap<Option<IpAddr>, usize> = HashMap::new();
         for (_, member) in candidates() {
             *by_network.entry(member.network).or_default() += member.in_progress;
@@ -388,12 +396,12 @@ mod tests {
         let connections = Connections::default();
         let administrator = connections.join(Some(address(1)));
         administrator.trust(true);
-        let many: Vec<_> = (0..MAX_REQUESTS / 2).map(|_| administrator.request()).collect();
+        let many: Vec<_> = (0..TRUSTED_REQUESTS).map(|_| administrator.request()).collect();
         let slow = joined(&connections, 2, 2);
         let neighbour = connections.join(Some(address(3)));
         let _own: Vec<_> = (0..100).map(|_| neighbour.request()).collect();
         let _few: Vec<_> = (0..100).map(|_| slow[0].request()).collect();
-        let some: Vec<_> = (0..MAX_REQUESTS / 2 - 200).map(|_| slow[1].request()).collect();
+        let some: Vec<_> = (0..MAX_REQUESTS - TRUSTED_REQUESTS - 200).map(|_| slow[1].request()).collect();
         let kept =
             async |connection: &Connection| tokio::time::timeout(Duration::ZERO, connection.displaced()).await.is_err();
         assert!(kept(&slow[1]).await && kept(&slow[0]).await);
@@ -403,6 +411,27 @@ mod tests {
         let _more: Vec<_> = (0..some.len() - 1).map(|_| administrator.request()).collect();
         assert!(kept(&slow[0]).await && kept(&neighbour).await && kept(&administrator).await);
         drop((many, one_more));
+    }
+
+    /// Regression: a token with 1 024 live streams on 16 connections was spared, and each newcomer was closed, the
+    /// administrator among them.
+    #[tokio::test]
+    async fn a_token_with_all_requests_keeps_nobody_out() {
+        let connections = Connections::default();
+        let greedy = joined(&connections, 2, 16);
+        greedy.iter().for_each(|connection| connection.trust(true));
+        let _streams: Vec<_> =
+            greedy.iter().flat_map(|connection| (0..MAX_REQUESTS / 16).map(|_| connection.request())).collect();
+        let newcomer = connections.join(Some(address(1)));
+        let _request = newcomer.request();
+        let is_kept =
+            async |connection: &Connection| tokio::time::timeout(Duration::ZERO, connection.displaced()).await.is_err();
+        assert!(is_kept(&newcomer).await);
+        let mut closed = 0;
+        for connection in &greedy {
+            closed += usize::from(!is_kept(connection).await);
+        }
+        assert_eq!(closed, 1);
     }
 
     #[tokio::test]
