@@ -44,16 +44,27 @@ pub(crate) fn write_line(text: &str, redirection: &str) -> Command {
     line(Shell::Sh, format!("printf '%s\\n' {} {redirection}", posix(text)))
 }
 
-/// Command that removes the lines of /etc/fstab that begin with a source.
-pub(crate) fn without_mount(source: &str) -> Command {
-    let mut pattern = String::from("\\|^");
+/// Start of the lines of /etc/fstab with a source, as a basic regular expression between `|`.
+fn lines_of(source: &str) -> String {
+    let mut pattern = String::from("^");
     for c in source.chars() {
         if matches!(c, '.' | '[' | ']' | '*' | '^' | '$' | '\\' | '|') {
             pattern.push('\\');
         }
         pattern.push(c);
     }
-    line(Shell::Sh, format!("sed -i {} /etc/fstab", posix(&(pattern + " |d"))))
+    pattern.push(' ');
+    pattern
+}
+
+/// Command that removes the lines of /etc/fstab that begin with a source.
+pub(crate) fn without_mount(source: &str) -> Command {
+    line(Shell::Sh, format!("sed -i {} /etc/fstab", posix(&format!("\\|{}|d", lines_of(source)))))
+}
+
+/// Commands that give /etc/fstab one line for a source, also when they are entered again.
+pub(crate) fn with_mount(source: &str, rest: &str) -> [Command; 2] {
+    [without_mount(source), write_line(&format!("{source} {rest}"), ">>/etc/fstab")]
 }
 
 /// Placeholder of a secret as one word of a POSIX shell, in quotes also where it needs none: secrets that are pasted

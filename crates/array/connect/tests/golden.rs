@@ -72,6 +72,19 @@ fn the_plan_of_each_system_is_its_file() {
     }
 }
 
+/// Regression: the plan for Kubernetes left the array's part out, so that nodes did not check whom they had reached.
+#[test]
+fn a_plan_with_mutual_chap_has_both_secrets() {
+    let chap = Chap { user: "esx01".to_owned(), mutual_user: Some("array-user".to_owned()) };
+    let facts = Facts { chap: Some(chap), ..facts() };
+    for system in System::ALL {
+        let text = written(&of_volume(system, &facts));
+        let has_both = text.contains(connect::CHAP_SECRET) && text.contains(connect::ARRAY_SECRET);
+        // A storage pool of libvirt has no place for the second.
+        assert_eq!(has_both, system != System::Libvirt, "{}", system.name());
+    }
+}
+
 #[test]
 fn a_host_without_a_password_and_an_adapter_has_shorter_plans() {
     let facts = Facts { chap: None, adapter: Some("vmhba64".to_owned()), lun: None, ..facts() };
@@ -382,8 +395,10 @@ fn a_secret_is_pasted_between_quotes() {
                 let text = command.text.replace(placeholder, secret);
                 if command.shell == Shell::Yaml {
                     let read: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
-                    assert_eq!(read["stringData"]["node.session.auth.password"], secret);
-                    assert_eq!(read["stringData"]["discovery.sendtargets.auth.password"], secret);
+                    let key = if placeholder == connect::CHAP_SECRET { "password" } else { "password_in" };
+                    for session in ["node.session", "discovery.sendtargets"] {
+                        assert_eq!(read["stringData"][format!("{session}.auth.{key}")], secret);
+                    }
                 }
                 if matches!(command.shell, Shell::Sh | Shell::Esxi) {
                     // A function in place of the program prints the arguments as they come.

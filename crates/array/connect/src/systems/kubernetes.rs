@@ -1,10 +1,11 @@
 //! Kubernetes: a static volume and its claim.
 
-use super::{first, host_step, only_initiator, own_name, step, watch};
-use crate::quote::{file, secret_for_yaml, sh, yaml};
-use crate::{CHAP_SECRET, Facts, Shell, Step, System};
+use super::{first, host_step, linux, only_initiator, own_name, step, watch};
+use crate::quote::{file, line, secret_for_yaml, sh, yaml};
+use crate::{ARRAY_SECRET, CHAP_SECRET, Chap, Facts, Shell, Step, System};
 
 const PLACE: &str = "where kubectl is";
+const EACH: &str = "on each node, as root";
 const GIB: u64 = 1 << 30;
 
 pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
@@ -13,9 +14,15 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         "nodes",
         "iSCSI initiator of each node",
         "The kubelet logs in with the node's open-iscsi. All nodes may use the volume under the host's name.",
-        "on each node, as root",
-        vec![sh(&["systemctl", "enable", "--now", "iscsid"])],
+        EACH,
+        vec![line(Shell::Sh, linux::INSTALL), sh(&["systemctl", "enable", "--now", "iscsid"])],
     )];
+    if facts.portals.len() > 1 {
+        // What they change on a node is no harm without the volume, and the undo is entered where kubectl is.
+        for step in [linux::multipath(), linux::claim(facts)] {
+            steps.push(Step { place: EACH, undo: Vec::new(), ..step });
+        }
+    }
     if let Some(chap) = &facts.chap {
         let file_name = format!("{name}-secret.yaml");
         steps.push(Step {
@@ -27,7 +34,7 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
                  Between the quotes, write a ' of the secret as ''.",
                 PLACE,
                 vec![
-                    file(Shell::Yaml, &file_name, secret(&name, &chap.user)),
+                    file(Shell::Yaml, &file_name, secret(&name, chap)),
                     sh(&["kubectl", "apply", "-f", &file_name]),
                 ],
             )
@@ -55,9 +62,16 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
     steps
 }
 
-fn secret(name: &str, user: &str) -> String {
-    let (user, secret) = (yaml(user), secret_for_yaml(CHAP_SECRET));
-    let of = |session: &str| format!("  {session}.auth.username: {user}\n  {session}.auth.password: {secret}\n");
+fn secret(name: &str, chap: &Chap) -> String {
+    let (user, secret) = (yaml(&chap.user), secret_for_yaml(CHAP_SECRET));
+    let of = |session: &str| {
+        let mut text = format!("  {session}.auth.username: {user}\n  {session}.auth.password: {secret}\n");
+        if let Some(array) = &chap.mutual_user {
+            let (array, secret) = (yaml(array), secret_for_yaml(ARRAY_SECRET));
+            text += &format!("  {session}.auth.username_in: {array}\n  {session}.auth.password_in: {secret}\n");
+        }
+        text
+    };
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {}\ntype: kubernetes.io/iscsi-chap\nstringData:\n{}{}",
         yaml(name),

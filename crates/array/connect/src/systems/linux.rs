@@ -1,7 +1,7 @@
 //! Linux with open-iscsi and dm-multipath. The guest of `cargo xtask vm` runs the same commands.
 
 use super::{device, host_step, only_initiator, step, watch};
-use crate::quote::{line, posix, secret, sh, without_mount, write_line};
+use crate::quote::{line, posix, secret, sh, with_mount, without_mount, write_line};
 use crate::{ARRAY_SECRET, CHAP_SECRET, Chap, Command, Facts, Shell, Step, System};
 
 /// Where the commands are entered.
@@ -10,7 +10,7 @@ pub(super) const PLACE: &str = "on the host, as root";
 const MULTIPATH: &str = include_str!("../../../../../packaging/multipath.conf");
 
 /// Packages of the initiator and of multipath.
-const INSTALL: &str = "if command -v apt-get >/dev/null; then apt-get install -y open-iscsi multipath-tools; \
+pub(super) const INSTALL: &str = "if command -v apt-get >/dev/null; then apt-get install -y open-iscsi multipath-tools; \
                        else dnf install -y iscsi-initiator-utils device-mapper-multipath; fi";
 
 pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
@@ -33,6 +33,7 @@ pub(super) fn paths(facts: &Facts) -> Vec<Step> {
     )];
     steps.extend(only_initiator(facts).map(initiator_name));
     steps.push(multipath());
+    steps.push(claim(facts));
     steps.push(discovery(facts));
     steps.extend(facts.chap.as_ref().map(|credentials| chap(facts, credentials)));
     steps.push(Step {
@@ -70,27 +71,46 @@ fn disk(facts: &Facts) -> Step {
         posix(&format!("naa.{}", facts.naa))
     );
     Step {
-        undo: vec![line(Shell::Sh, flush), sh(&["multipath", "-w", &map]), line(Shell::Sh, delete)],
+        undo: vec![line(Shell::Sh, flush), line(Shell::Sh, delete)],
         ..step(
             "disk",
             "Disk",
-            "Each session looks for new volumes. On Debian, dm-multipath uses only disks whose WWID was added with multipath -a.",
+            "Each session looks for new volumes. It takes up to a minute until the disk and its paths are there.",
             PLACE,
             vec![
                 sh(&["iscsiadm", "-m", "session", "--rescan"]),
-                until("test -e \"$0\"", &device(facts)),
-                sh(&["multipath", "-a", &map]),
+                until("test -e \"$0\"", &device(facts), "no disk has appeared: is the volume granted to this host?"),
                 sh(&["multipathd", "reconfigure"]),
-                until("multipath -ll \"$0\" | grep -q .", &map),
+                until(
+                    "multipath -ll \"$0\" | grep -q .",
+                    &map,
+                    "dm-multipath has not taken the disk: lsblk shows what else uses it",
+                ),
                 sh(&["udevadm", "settle"]),
             ],
         )
     }
 }
 
-/// Waits up to a minute until a condition of a shell holds, in which `$0` is the word.
-fn until(condition: &str, word: &str) -> Command {
-    sh(&["timeout", "60", "sh", "-c", &format!("until {condition}; do sleep 1; done"), word])
+/// Lets dm-multipath take the disk before the host sees it: whatever is on the disk would take a single path first.
+pub(super) fn claim(facts: &Facts) -> Step {
+    let map = map(facts);
+    Step {
+        undo: vec![sh(&["multipath", "-w", &map])],
+        ..step(
+            "claim",
+            "WWID of the volume",
+            "dm-multipath uses only disks whose WWID was added. Before the login, so that nothing else takes the disk first.",
+            PLACE,
+            vec![sh(&["multipath", "-a", &map])],
+        )
+    }
+}
+
+/// Waits up to a minute until a condition of a shell holds, in which `$0` is the word. Fails with the problem.
+fn until(condition: &str, word: &str, problem: &str) -> Command {
+    let wait = sh(&["timeout", "60", "sh", "-c", &format!("until {condition}; do sleep 1; done"), word]).text;
+    line(Shell::Sh, format!("{wait} ||\n  {{ echo {} >&2; false; }}", posix(problem)))
 }
 
 fn initiator_name(name: &str) -> Step {
@@ -109,7 +129,7 @@ fn initiator_name(name: &str) -> Step {
     }
 }
 
-fn multipath() -> Step {
+pub(super) fn multipath() -> Step {
     let name = "/etc/multipath/conf.d/windlass.conf";
     Step {
         undo: vec![sh(&["rm", "-f", name]), sh(&["multipathd", "reconfigure"])],
@@ -136,7 +156,8 @@ fn multipath() -> Step {
 
 /// Asks each portal for targets. A host that has to authenticate does so here, too.
 fn discovery(facts: &Facts) -> Step {
-    let why = "The array tells the host its target and all portals.";
+    let why = "The array tells the host its target and all portals. Entered again, it resets the settings of the target: enter \
+               the steps after it again, too.";
     let (why, commands) = match &facts.chap {
         None => {
             let discover = |portal: &String| sh(&["iscsiadm", "-m", "discovery", "-t", "sendtargets", "-p", portal]);
@@ -183,7 +204,9 @@ fn chap(facts: &Facts, chap: &Chap) -> Step {
 
 fn file_system(facts: &Facts) -> Step {
     let (device, directory) = (device(facts), format!("/mnt/{}", facts.volume));
-    let entry = format!("{device} {directory} xfs _netdev,nofail 0 0");
+    let mut commands = vec![sh(&["mkfs.xfs", &device]), sh(&["mkdir", "-p", &directory])];
+    commands.extend(with_mount(&device, &format!("{directory} xfs _netdev,nofail 0 0")));
+    commands.extend([sh(&["mount", &directory]), sh(&["systemctl", "enable", "--now", "fstrim.timer"])]);
     Step {
         optional: true,
         undo: vec![sh(&["umount", &directory]), without_mount(&device)],
@@ -192,13 +215,7 @@ fn file_system(facts: &Facts) -> Step {
             "File system",
             "mkfs.xfs refuses a volume that has a file system. fstrim gives back the space of deleted files, weekly.",
             PLACE,
-            vec![
-                sh(&["mkfs.xfs", &device]),
-                sh(&["mkdir", "-p", &directory]),
-                write_line(&entry, ">>/etc/fstab"),
-                sh(&["mount", &directory]),
-                sh(&["systemctl", "enable", "--now", "fstrim.timer"]),
-            ],
+            commands,
         )
     }
 }

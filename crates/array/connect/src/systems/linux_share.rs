@@ -2,7 +2,7 @@
 
 use super::linux::PLACE;
 use super::{ARRAY, host_step, step};
-use crate::quote::{line, posix, sh, without_mount, write_line};
+use crate::quote::{line, posix, sh, with_mount, without_mount};
 use crate::server::Server;
 use crate::share::ShareFacts;
 use crate::{Command, Shell, Step};
@@ -14,7 +14,7 @@ pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
     let ShareFacts { share, path, v4, host, .. } = facts;
     let (access, read_only, directory) = (facts.access(), facts.is_read_only(), facts.directory.as_str());
     let (options, source) = (server.options(*v4, read_only), server.source(path));
-    let entry = format!("{source}  {directory}  nfs  {options},_netdev,nofail  0  0");
+    let rest = format!("{directory}  nfs  {options},_netdev,nofail  0  0");
     vec![
         host_step("client", "NFS client", "The host mounts with it.", PLACE, vec![line(Shell::Sh, INSTALL)]),
         Step {
@@ -35,7 +35,7 @@ pub(crate) fn steps(facts: &ShareFacts, server: &Server) -> Vec<Step> {
                 "Mount it at each start",
                 "The start of the host does not wait for the array.",
                 PLACE,
-                vec![write_line(&entry, ">>/etc/fstab")],
+                with_mount(&source, &rest).into(),
             )
         },
         look(facts),

@@ -19,12 +19,18 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
             ],
         ),
         host_step(
+            "feature",
+            "Multipath I/O",
+            "Windows restarts, unless it has the feature already. Then go on with the next step.",
+            PLACE,
+            vec![powershell("Install-WindowsFeature", &[("-Name", "Multipath-IO"), ("-Restart", "")])],
+        ),
+        host_step(
             "multipath",
             "Several paths",
-            "Multipath I/O claims the disks of the array. Windows restarts once for the feature.",
+            "Multipath I/O claims the disks of the array, and spreads commands over all paths.",
             PLACE,
             vec![
-                powershell("Install-WindowsFeature", &[("-Name", "Multipath-IO")]),
                 powershell("New-MSDSMSupportedHW", &[("-VendorId", VENDOR), ("-ProductId", PRODUCT)]),
                 powershell("Set-MSDSMGlobalDefaultLoadBalancePolicy", &[("-Policy", "RR")]),
             ],
@@ -50,7 +56,8 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         host_step(
             "mutual-chap",
             "Mutual CHAP",
-            "The secret with which the array authenticates to the host. Between the quotes, write a ' of the secret as ''.",
+            "The secret with which the array authenticates to the host, of 12 to 16 characters. Between the quotes, write a ' of \
+             the secret as ''.",
             PLACE,
             vec![powershell("Set-IscsiChapSecret", &[("-ChapSecret", ARRAY_SECRET)])],
         )
