@@ -17,12 +17,22 @@ test("frees without gain are followed by a reclaim, of volumes that exist", () =
   expect(helps({ code: "aborted", entries })).toEqual([]);
 });
 
-test("a reservation that is in the way can be cleared, on each volume that exists", () => {
+test("a reservation that is in the way can be cleared, on each volume that has one", () => {
+  const held = (volume: string | null, initiator = "other") => ({
+    initiator,
+    host: null,
+    volume,
+    reservation_type: "write-exclusive" as const,
+    key: null,
+  });
   const entries = [
-    entry({}),
-    entry({ volume: "v2" }),
-    entry({ volume: "gone", deleted: true }),
-    entry({ kind: "share" }),
+    entry({ holder: held("v1") }),
+    // Of a copy the source, of which the entry has no name else.
+    entry({ volume: "v3", primitive: "xcopy", holder: held("v2") }),
+    entry({ volume: "gone", deleted: true, holder: held(null) }),
+    // The host itself, over a path that is not registered.
+    entry({ volume: "v4", initiator: "own", holder: held("v4", "own") }),
+    entry({ volume: "v5" }),
   ];
   expect(helps({ code: "reserved-by-another", entries })).toEqual([
     { kind: "clear", volume: "v1" },

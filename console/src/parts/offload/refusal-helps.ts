@@ -17,11 +17,12 @@ const MOST = 4;
 /** Changes that help against a group of refusals, without repetition. */
 export function helps(group: Pick<Group, "code" | "entries">): Help[] {
   const found = new Map<string, Help>();
-  for (const { host, volume, kind, deleted, primitive } of group.entries) {
+  for (const { host, volume, kind, deleted, holder, initiator } of group.entries) {
     if (group.code === "not-granted" && host != null) found.set(host, { kind: "grant", host });
-    // Of a copy it may be the other volume that is reserved, which the entry does not name.
-    if (group.code === "reserved-by-another" && primitive !== "xcopy" && kind !== "share" && !deleted)
-      found.set(volume, { kind: "clear", volume });
+    // Of a copy, it may be the other volume. A host that reserved it over another path has to register each path.
+    const reserved = holder?.volume;
+    if (group.code === "reserved-by-another" && reserved != null && holder?.initiator !== initiator)
+      found.set(reserved, { kind: "clear", volume: reserved });
     if (group.code === "below-grain" && kind !== "share" && !deleted) found.set(volume, { kind: "reclaim", volume });
   }
   return [...found.values()].slice(0, MOST);

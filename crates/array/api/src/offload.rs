@@ -190,10 +190,10 @@ pub struct OffloadRefusal {
     /// Time of the last of them.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// Time of the first of them.
+    /// Time of the first of them; absent from an array of an older release, whose entries are one command each.
     #[serde(default)]
-    #[schema(value_type = String, format = DateTime)]
-    pub first: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub first: Option<Timestamp>,
     /// Number of commands.
     #[serde(default = "one")]
     pub count: u64,
@@ -222,10 +222,10 @@ pub struct OffloadRefusal {
     pub reason_code: String,
     /// Text of the reason.
     pub reason: String,
-    /// Holder of the reservation that refused the commands, as it was then; `null` for another reason.
+    /// Holder of the reservation that refused the commands at that time; `null` for another reason.
     #[serde(default)]
     pub holder: Option<RefusalHolder>,
-    /// Bytes that the commands processed; 0 if they were refused.
+    /// Bytes that the commands processed; 0 if they were refused or failed.
     #[serde(default)]
     pub bytes: u64,
     /// Values that caused the outcome of the last of them.
@@ -242,12 +242,22 @@ const fn one() -> u64 {
 pub struct RefusalHolder {
     /// Name of the initiator; of a reservation that all registered initiators hold, that of one of them.
     pub initiator: String,
-    /// Host of the initiator, if it belongs to one.
+    /// Host to which the initiator belongs now, if to one.
     pub host: Option<String>,
+    /// Reserved volume: of a copy, its source or its destination; `null` if it was deleted.
+    #[serde(default)]
+    pub volume: Option<String>,
     /// Type of the reservation.
     pub reservation_type: ReservationType,
     /// Reservation key, `0x` and 16 hexadecimal digits; `null` for RESERVE, which has none.
     pub key: Option<String>,
+}
+
+impl OffloadRefusal {
+    /// Time of the first command.
+    pub fn begun(&self) -> Timestamp {
+        self.first.unwrap_or(self.time)
+    }
 }
 
 impl RefusalHolder {
@@ -278,9 +288,6 @@ pub struct OffloadFilter {
     #[param(inline)]
     pub by: Option<OffloadBy>,
 }
-
-/// Newest entries of the log that may still grow: who follows it asks for these again.
-pub const OPEN_ENTRIES: u64 = 16;
 
 /// Filter of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]

@@ -18,6 +18,14 @@ pub enum Since {
 }
 
 impl Since {
+    /// Number of the entry, of a start that is one.
+    pub(crate) const fn id(self) -> Option<u64> {
+        match self {
+            Self::Id(id) => Some(id),
+            Self::Seconds(_) => None,
+        }
+    }
+
     /// Time of a start that is one.
     pub(crate) fn time(self) -> Option<Timestamp> {
         match self {

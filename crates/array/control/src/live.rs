@@ -87,9 +87,8 @@ pub trait Live {
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// Refusals in memory from this number on, oldest first.
     fn refusals(&self, since: u64) -> Vec<LogEntry>;
-    /// Refusals from the first one on that is new or has grown since this last returned some. They replace all from
-    /// that number on.
-    fn take_changed_refusals(&self) -> Option<Vec<LogEntry>>;
+    /// Refusals that are new or have grown since the last call, by number; each replaces the one with its number.
+    fn take_changed_refusals(&self) -> Vec<LogEntry>;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
     /// Refused logins since this last returned some.

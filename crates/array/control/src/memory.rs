@@ -666,11 +666,10 @@ impl Live for MemoryLive {
         self.refusals.borrow().iter().filter(|refusal| refusal.sequence >= since).cloned().collect()
     }
 
-    fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+    fn take_changed_refusals(&self) -> Vec<LogEntry> {
         let present = self.refusals.borrow().clone();
         let before = self.told.refusals.replace(present.clone());
-        let same = present.iter().zip(&before).take_while(|(one, other)| one == other).count();
-        (present != before).then(|| present.into_iter().skip(same).collect())
+        present.into_iter().filter(|entry| !before.contains(entry)).collect()
     }
 
     fn connections(&self) -> ConnectionCounters {

@@ -89,6 +89,8 @@ pub struct RefusalView {
     pub host: Option<String>,
     /// Host of the initiator that held the reservation which refused the commands.
     pub holder_host: Option<String>,
+    /// Volume whose reservation that was: of a copy, source or destination.
+    pub holder_volume: Option<String>,
     /// Log entry.
     pub entry: LogEntry,
 }
@@ -160,7 +162,9 @@ impl Read for OffloadLog {
             let host = host_of_entry(directory, &entry).map(|host| host.name.clone());
             let holder = entry.holder.as_ref().and_then(|holder| directory.host_of(&holder.initiator));
             let holder_host = holder.map(|host| host.name.clone());
-            RefusalView { volume, deleted, host, holder_host, entry }
+            let reserved = entry.holder.as_ref().and_then(|holder| directory.name_of(ObjectId(holder.volume.0)));
+            let holder_volume = reserved.map(str::to_owned);
+            RefusalView { volume, deleted, host, holder_host, holder_volume, entry }
         };
         Ok(entries.into_iter().skip(skipped).take(self.limit).map(view).collect())
     }

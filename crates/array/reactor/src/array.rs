@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use unit::{Units, UnitsOptions};
 
 /// Entries that the log of refusals keeps.
-const REFUSAL_LOG_ENTRIES: usize = 1024;
+const REFUSAL_LOG_ENTRIES: usize = 10_000;
 
 /// Longest wait for the last checkpoint. Without it the next start replays the log: no acknowledged change is lost.
 const CHECKPOINT: Duration = Duration::from_secs(30);

@@ -329,8 +329,9 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let reason = refusal::reason(fault)?;
         let holder = match refusal::holder(fault) {
             Some(Holder::Registrant(holder)) => Some(holder.clone()),
-            Some(Holder::Client(client)) => {
-                self.nexus_of(*client).map(|nexus| ReservationHolder { initiator: nexus.initiator, registration: None })
+            Some(Holder::Client(volume, client)) => {
+                let named = |initiator| ReservationHolder { volume: *volume, initiator, registration: None };
+                self.nexus_of(*client).map(|nexus| named(nexus.initiator))
             }
             None => None,
         };

@@ -76,7 +76,7 @@ impl<D> LogicalUnit<D> {
     /// Counts a conflict with the present reservation and returns its fault.
     pub fn conflict(&self) -> Fault {
         self.unit.statistics.count_conflict();
-        Fault::ReservationConflict(self.unit.reservations.holder().map(Box::new))
+        Fault::ReservationConflict(self.unit.reservations.holder(self.volume()).map(Box::new))
     }
 
     /// Refuses to go on with a command that began under an older content generation.

@@ -8,7 +8,7 @@
 use crate::adapter::Adapter;
 use crate::clock::Clock;
 use crate::offload::{DeletedOffload, VolumeOffload};
-use crate::refusals::{LogEntry, RefusalLog};
+use crate::refusal_log::{LogEntry, RefusalLog};
 use crate::registrant::Registrant;
 use crate::reservations::Notice;
 use crate::sanitize::{Begun, SanitizeError};
@@ -232,7 +232,7 @@ impl<D> Units<D> {
     }
 
     /// Entries of the log of refusals that are new or have grown, as of [`RefusalLog::take_changed`].
-    pub fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+    pub fn take_changed_refusals(&self) -> Vec<LogEntry> {
         self.log.borrow_mut().take_changed()
     }
 }

@@ -5,7 +5,8 @@ use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::follow::{self, Since};
 use crate::output::{Column, Output, Resource, Value, column, minor, wide};
-use api::{OPEN_ENTRIES, OffloadEnding, OffloadRefusal};
+use api::{OffloadEnding, OffloadRefusal};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -84,7 +85,7 @@ impl Resource for Line {
     const WHEN_EMPTY: &'static str = "no such command";
     const COLUMNS: &'static [Column<Self>] = &[
         wide("sequence", |line| Value::Number(line.entry.sequence)),
-        wide("first", |line| format!("{:.0}", line.entry.first).into()),
+        wide("first", |line| format!("{:.0}", line.entry.begun()).into()),
         column("time", |line| format!("{:.0}", line.entry.time).into()),
         column("count", |line| match line.further {
             Some(further) => format!("+{further}").into(),
@@ -117,6 +118,16 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     async fn fetch(&self, client: &Client, since: Option<u64>, limit: u32) -> Result<Vec<OffloadRefusal>, CliError> {
+        self.fetch_from(client, since, self.from.as_deref(), limit).await
+    }
+
+    async fn fetch_from(
+        &self,
+        client: &Client,
+        since: Option<u64>,
+        from: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<OffloadRefusal>, CliError> {
         let (since, limit) = (since.map(|id| id.to_string()), limit.to_string());
         let log = self.log;
         let query = query(&[
@@ -125,7 +136,7 @@ impl Wanted<'_> {
             ("host", log.host.as_deref()),
             ("primitive", log.primitive.as_deref()),
             ("ending", log.outcome.map(Ending::name)),
-            ("from", self.from.as_deref()),
+            ("from", from),
             ("limit", Some(&limit)),
         ]);
         client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await
@@ -133,29 +144,33 @@ impl Wanted<'_> {
 
     /// Lines about what happened since the last call.
     async fn news(&self, client: &Client, shown: &mut Shown) -> Result<Vec<Line>, CliError> {
-        if let Some(last) = &shown.last {
-            let since = last.sequence.checked_sub(OPEN_ENTRIES);
-            let found = self.fetch(client, since, ALL).await?;
-            // The last one comes again, unless it was dropped or the array has restarted and numbers from 0 again.
-            if since.is_none() || found.iter().any(|entry| is_same(entry, last)) {
-                return Ok(shown.news(found));
-            }
-        }
-        // Before anything was shown, what was asked for is still what is wanted.
-        let since = match (&shown.last, self.log.since) {
-            (None, Some(Since::Id(id))) => Some(id),
-            _ => None,
+        let Some(last) = &shown.last else {
+            // Before anything was shown, what was asked for is still what is wanted.
+            let since = self.log.since.and_then(Since::id);
+            return Ok(shown.news(self.fetch(client, since, ALL).await?));
         };
-        Ok(shown.news(self.fetch(client, since, ALL).await?))
+        // What is new or has grown has a time from the last one on, unless the clock was set back. Then what is new
+        // has a larger number, unless the array has restarted and numbers from 0 again.
+        let from = shown.newest.map(|time| time.to_string());
+        let found = self.fetch_from(client, None, from.as_deref(), ALL).await?;
+        if found.iter().any(|entry| entry.sequence > last.sequence) {
+            return Ok(shown.news(found));
+        }
+        let after = self.fetch(client, Some(last.sequence), ALL).await?;
+        let mut lines = shown.news(found);
+        lines.extend(shown.news(after));
+        Ok(lines)
     }
 }
 
-/// Entries that were shown, as far as they can still grow.
+/// Entries that were shown.
 #[derive(Debug, Default)]
 struct Shown {
     last: Option<OffloadRefusal>,
-    /// The last entries by number.
-    open: BTreeMap<u64, OffloadRefusal>,
+    /// Latest time of a command.
+    newest: Option<Timestamp>,
+    /// The last entries by number, as many as the log has: when they began, and their commands.
+    counts: BTreeMap<u64, (Timestamp, u64)>,
 }
 
 impl Shown {
@@ -163,27 +178,30 @@ impl Shown {
     /// later than all: the array has restarted.
     fn news(&mut self, found: Vec<OffloadRefusal>) -> Vec<Line> {
         let line = |entry: &OffloadRefusal| {
-            let before = self.open.get(&entry.sequence).filter(|before| is_same(before, entry));
+            let before = self.counts.get(&entry.sequence).filter(|(begun, _)| *begun == entry.begun());
             let further = match (before, &self.last) {
-                (Some(before), _) if entry.count > before.count => Some(entry.count - before.count),
+                (Some((_, count)), _) if entry.count > *count => Some(entry.count - *count),
                 (Some(_), _) => return None,
-                (None, Some(last)) if entry.sequence <= last.sequence && entry.first <= last.first => return None,
+                (None, Some(last)) if entry.sequence <= last.sequence && entry.begun() <= last.begun() => return None,
                 (None, _) => None,
             };
             Some(Line { entry: entry.clone(), further })
         };
         let lines: Vec<Line> = found.iter().filter_map(line).collect();
-        self.last = found.last().cloned().or_else(|| self.last.take());
-        self.open.extend(found.into_iter().map(|entry| (entry.sequence, entry)));
-        if let Some(last) = self.last.as_ref().map(|last| last.sequence) {
-            self.open.retain(|sequence, _| *sequence <= last && last - *sequence < OPEN_ENTRIES);
+        let latest =
+            |one: &OffloadRefusal, last: &OffloadRefusal| one.begun() > last.begun() || one.sequence > last.sequence;
+        for entry in found {
+            self.newest = self.newest.max(Some(entry.time));
+            self.counts.insert(entry.sequence, (entry.begun(), entry.count));
+            if self.last.as_ref().is_none_or(|last| latest(&entry, last)) {
+                self.last = Some(entry);
+            }
+        }
+        while self.counts.len() > ALL as usize {
+            self.counts.pop_first();
         }
         lines
     }
-}
-
-fn is_same(one: &OffloadRefusal, other: &OffloadRefusal) -> bool {
-    (one.sequence, one.first) == (other.sequence, other.first)
 }
 
 pub(super) async fn run(log: &Log, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
@@ -217,13 +235,12 @@ pub(super) async fn run(log: &Log, client: &Client, output: &mut Output<'_, '_>)
 mod tests {
     use super::*;
     use api::ContentKind;
-    use jiff::Timestamp;
 
     fn entry(sequence: u64, second: i64) -> OffloadRefusal {
         OffloadRefusal {
             sequence,
             time: Timestamp::from_second(second).unwrap_or_default(),
-            first: Timestamp::from_second(second).unwrap_or_default(),
+            first: Timestamp::from_second(second).ok(),
             count: 1,
             volume: "v1".to_owned(),
             deleted: false,
@@ -262,7 +279,6 @@ mod tests {
         assert_eq!(after(entry(7, 10)), [(0, None), (1, None)]);
         assert_eq!(after(entry(0, 20)), [(1, None)]);
         assert_eq!(lines(&mut Shown::default(), whole()), [(0, None), (1, None)]);
-        assert!(is_same(&entry(1, 21), &entry(1, 21)) && !is_same(&entry(1, 21), &entry(1, 9)));
     }
 
     /// The sum of what the lines of an entry say is its count.
@@ -274,10 +290,20 @@ mod tests {
         let grew = || vec![grown(entry(0, 10), 2), grown(entry(1, 11), 8), grown(entry(2, 12), 4)];
         assert_eq!(lines(&mut shown, grew()), [(0, Some(1)), (1, Some(5)), (2, None)]);
         assert_eq!(lines(&mut shown, grew()), []);
-        // Only as many are remembered as can grow.
+        // An entry behind many others grows too.
         shown.news((3..200).map(|sequence| entry(sequence, 20)).collect());
-        assert_eq!(shown.open.keys().copied().collect::<Vec<_>>(), (184..200).collect::<Vec<_>>());
-        // An answer from before them has nothing new.
-        assert_eq!(lines(&mut shown, vec![entry(150, 20), grown(entry(190, 20), 2)]), [(190, Some(1))]);
+        assert_eq!(lines(&mut shown, vec![entry(150, 20), grown(entry(2, 12), 5)]), [(2, Some(1))]);
+        assert_eq!(shown.last.map(|last| last.sequence), Some(199));
+    }
+
+    /// An array of an older release says of no entry when it began.
+    #[test]
+    fn entries_without_a_first_time_begin_with_their_command() {
+        let old = |sequence, second| OffloadRefusal { first: None, ..entry(sequence, second) };
+        let mut shown = Shown::default();
+        assert_eq!(lines(&mut shown, vec![old(8, 10), old(9, 11)]), [(8, None), (9, None)]);
+        assert_eq!(lines(&mut shown, vec![old(9, 11), old(10, 11)]), [(10, None)]);
+        // It has restarted.
+        assert_eq!(lines(&mut shown, vec![old(0, 12)]), [(0, None)]);
     }
 }

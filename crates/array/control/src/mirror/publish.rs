@@ -175,7 +175,10 @@ impl Control {
         if publisher.content_deleted.take() {
             deltas.push(Delta::DeletedOffload(self.live().deleted_offload()));
         }
-        deltas.extend(self.live().take_changed_refusals().map(Delta::Refusals));
+        let refusals = self.live().take_changed_refusals();
+        if !refusals.is_empty() {
+            deltas.push(Delta::Refusals(refusals));
+        }
         let pool = self.pool_facts();
         if publisher.pool.borrow().as_ref() != Some(&pool) {
             publisher.pool.replace(Some(pool.clone()));

@@ -20,7 +20,7 @@ use unit::LogEntry;
 use uuid::Uuid;
 
 /// Largest number of refused commands in the copy.
-pub(super) const MAX_REFUSALS: usize = 1024;
+pub(super) const MAX_REFUSALS: usize = 10_000;
 
 /// Change of the copy. `None` removes.
 #[derive(Debug)]
@@ -134,9 +134,16 @@ impl View {
             Delta::Logins(logins) => self.arrivals.logins = logins,
             Delta::Connections(connections) => self.arrivals.connections = connections,
             Delta::Refusals(refusals) => {
-                let first = refusals.first().map_or(u64::MAX, |entry| entry.sequence);
-                self.refusals.truncate(self.refusals.partition_point(|entry| entry.sequence < first));
-                keep(&mut self.refusals, refusals, MAX_REFUSALS);
+                let known = self.refusals.back().map(|entry| entry.sequence);
+                let is_new = |entry: &LogEntry| known.is_none_or(|known| entry.sequence > known);
+                let (new, grown): (Vec<_>, Vec<_>) = refusals.into_iter().partition(is_new);
+                for entry in grown {
+                    let at = self.refusals.partition_point(|other| other.sequence < entry.sequence);
+                    if let Some(before) = self.refusals.get_mut(at).filter(|other| other.sequence == entry.sequence) {
+                        *before = entry;
+                    }
+                }
+                keep(&mut self.refusals, new, MAX_REFUSALS);
             }
             Delta::Job(id, job) => self.attention.set_job(id, job.map(|job| *job)),
             Delta::Alerts(alerts) => self.attention.set_alerts(alerts),

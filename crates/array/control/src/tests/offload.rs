@@ -117,16 +117,22 @@ fn the_log_is_filtered_and_followed() {
 fn the_holder_of_a_reservation_has_the_name_of_its_host() {
     let array = Array::new();
     let volume = array.create("v1").object.id;
+    let source = array.create("source").object.id;
     array.create_host("esx01", ESX01);
     let of = |sequence, initiator: Option<&str>| {
-        let holder = initiator.map(|name| ReservationHolder { initiator: name.to_owned(), registration: None });
+        let holder = |name: &str| ReservationHolder {
+            volume: VolumeId(if sequence == 0 { source.0 } else { 99 }),
+            initiator: name.to_owned(),
+            registration: None,
+        };
+        let holder = initiator.map(holder);
         LogEntry { initiator: "iqn.2026-01.org.example:b".to_owned(), holder, ..refusal(sequence, volume) }
     };
     let entries = vec![of(0, Some(ESX01)), of(1, Some("iqn.2026-01.org.example:gone")), of(2, None)];
     array.live.refusals.replace(entries);
     let log = array.run(OffloadLog { since: None, filter: OffloadLogFilter::default(), limit: 9 }).unwrap();
-    let hosts: Vec<_> = log.iter().map(|view| view.holder_host.as_deref()).collect();
-    assert_eq!(hosts, [Some("esx01"), None, None]);
+    let holders: Vec<_> = log.iter().map(|view| (view.holder_host.as_deref(), view.holder_volume.as_deref())).collect();
+    assert_eq!(holders, [(Some("esx01"), Some("source")), (None, None), (None, None)]);
 }
 
 /// Shares stand beside volumes; clients are named by the hosts with their addresses.

@@ -269,7 +269,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.reactor.units.refusals(since)
     }
 
-    fn take_changed_refusals(&self) -> Option<Vec<LogEntry>> {
+    fn take_changed_refusals(&self) -> Vec<LogEntry> {
         self.reactor.units.take_changed_refusals()
     }
 

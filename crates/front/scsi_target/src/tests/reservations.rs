@@ -76,7 +76,8 @@ fn the_log_names_the_holder_of_that_time() {
     zero();
     assert_good(&out(&array.on(array.a2, 0), 0x03, 0, 7, 0));
     let log: Vec<_> = array.units.refusals(0).into_iter().map(|entry| (entry.count, entry.holder)).collect();
-    let holder = |registration| Some(ReservationHolder { initiator: "iqn.a".to_owned(), registration });
+    let holder =
+        |registration| Some(ReservationHolder { volume: VolumeId(10), initiator: "iqn.a".to_owned(), registration });
     assert_eq!(log, [(2, holder(None)), (1, holder(Some((ReservationType::WriteExclusive, 7))))]);
 }
 

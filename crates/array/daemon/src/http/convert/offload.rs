@@ -9,10 +9,9 @@ use control::{OffloadView, RefusalView, ReservationHolder};
 use history::CounterSums;
 use jiff::Timestamp;
 use std::cmp::Reverse;
-use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts, RefusalLog};
+use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
 
 // Clients are told how many entries may grow.
-const _: () = assert!(api::OPEN_ENTRIES == RefusalLog::OPEN as u64);
 
 pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     let counters = view.row.counters;
@@ -102,16 +101,17 @@ fn reasons(counts: &ReasonCounts) -> Vec<OffloadRefusalCount> {
 }
 
 pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
-    let RefusalView { volume, deleted, host, holder_host, entry } = view;
+    let RefusalView { volume, deleted, host, holder_host, holder_volume, entry } = view;
     let time = |unix_ms: u64| {
         let time = i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
         time.unwrap_or(Timestamp::UNIX_EPOCH)
     };
-    let holder = entry.holder.map(|holder| refusal_holder(holder, holder_host));
+    let holder = entry.holder.map(|holder| refusal_holder(holder, holder_host, holder_volume));
+    let words = holder.as_ref().map(|holder| holder_words(holder, &volume, &entry.initiator));
     OffloadRefusal {
         sequence: entry.sequence,
         time: time(entry.unix_ms),
-        first: time(entry.first_unix_ms),
+        first: Some(time(entry.first_unix_ms)),
         count: entry.count,
         volume,
         deleted,
@@ -124,26 +124,31 @@ pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
         reason_code: entry.reason.code().to_owned(),
         reason: entry.reason.words().to_owned(),
         bytes: entry.bytes,
-        detail: match &holder {
-            Some(holder) => format!("{}: {}", entry.detail, holder_words(holder)),
+        detail: match words {
+            Some(words) => format!("{}: {words}", entry.detail),
             None => entry.detail,
         },
         holder,
     }
 }
 
-fn refusal_holder(holder: ReservationHolder, host: Option<String>) -> RefusalHolder {
-    let ReservationHolder { initiator, registration } = holder;
+fn refusal_holder(holder: ReservationHolder, host: Option<String>, volume: Option<String>) -> RefusalHolder {
+    let ReservationHolder { initiator, registration, .. } = holder;
     RefusalHolder {
         initiator,
         host,
+        volume,
         reservation_type: registration.map_or(ReservationType::Reserve, |(kind, _)| reservation_type(kind)),
         key: registration.map(|(_, key)| reservation_key(key)),
     }
 }
 
-/// Holder of a reservation in words.
-fn holder_words(holder: &RefusalHolder) -> String {
+/// Holder of a reservation in words, for a command of an initiator to a volume.
+fn holder_words(holder: &RefusalHolder, volume: &str, initiator: &str) -> String {
     let key = holder.key.as_ref().map_or_else(String::new, |key| format!(", key {key}"));
-    format!("{} ({}{key})", holder.name(), holder.reservation_type.word())
+    let of = holder.volume.as_deref().filter(|reserved| *reserved != volume);
+    let of = of.map_or_else(String::new, |reserved| format!(" of volume {reserved}"));
+    // A persistent reservation is one of a path: a path that is not registered is refused like another host.
+    let path = if holder.initiator == initiator { " over another path: register each path of the host" } else { "" };
+    format!("{} ({}{key}){of}{path}", holder.name(), holder.reservation_type.word())
 }
