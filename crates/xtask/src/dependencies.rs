@@ -57,6 +57,7 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front"],
         crates: &[
             ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "unit", "vfs", "xdr"]),
+            ("qos", &["block"]),
             ("scsi_target", &["block", "scsi", "unit"]),
             ("unit", &["block"]),
         ],
