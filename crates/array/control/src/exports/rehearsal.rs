@@ -38,6 +38,7 @@ impl Rehearsed for ExportGrant {
         for (address, (before, after)) in connected.into_iter().zip(before.into_iter().zip(after)) {
             let Some(before) = before.filter(|_| after == Some(&record)) else { continue };
             for why in lost(before) {
+                let why = format!("if it uses the share: {why}");
                 rehearsal = rehearsal.breaks(BrokenKind::Session, client(&directory, address), why);
             }
         }
@@ -76,8 +77,8 @@ fn rights(rule: &ExportRecord) -> String {
 /// Client of NFS with the name of its host, if it has one.
 fn client(directory: &Directory, address: IpAddr) -> String {
     match directory.host_at(address) {
-        Some(host) => format!("{address} ({}), which is connected", host.name),
-        None => format!("{address}, which is connected"),
+        Some(host) => format!("{address} ({}), connected to some share", host.name),
+        None => format!("{address}, connected to some share"),
     }
 }
 

@@ -264,10 +264,10 @@ fn a_narrower_rule_names_the_clients_that_lose_rights() {
         .nfs
         .replace(Some(crate::memory::MemoryNfs { addresses: vec![own, other], ..crate::memory::MemoryNfs::default() }));
     let narrower = compare(&array, &rule(host(), true), false);
-    assert_eq!(broken(&narrower), [("session", "192.0.2.7 (pve1), which is connected")]);
+    assert_eq!(broken(&narrower), [("session", "192.0.2.7 (pve1), connected to some share")]);
     // The rule of any host is replaced: the host with a rule of its own notices nothing.
     let replaced = compare(&array, &rule(ExportGrantee::Any, true), false);
-    assert_eq!(broken(&replaced), [("access", "any host"), ("session", "192.0.2.8, which is connected")]);
+    assert_eq!(broken(&replaced), [("access", "any host"), ("session", "192.0.2.8, connected to some share")]);
     // It gets more than before.
     assert_eq!(compare(&array, &rule(host(), false), false), Effect::default());
 }

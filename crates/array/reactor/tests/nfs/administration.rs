@@ -150,7 +150,7 @@ fn a_dry_run_of_a_narrower_rule_names_the_connected_client_that_loses_rights() {
         share.create_file(share.root(), "disk").await.unwrap();
         let effect = dry(narrow()).await;
         let [client] = &effect.breaks[..] else { panic!("{effect:?}") };
-        assert_eq!(client.name, "127.0.0.1, which is connected");
+        assert_eq!(client.name, "127.0.0.1, connected to some share");
         assert!(client.why.contains("can only read share vms"), "{effect:?}");
         assert!(effect.warnings[0].message.contains("that of any host, which gives rw"), "{effect:?}");
         // The client is not in this network, and has a more exact rule than the next one.
