@@ -4,6 +4,7 @@
 //! with the longest prefix, then the rule for any host. Of equally exact ones the first decides.
 
 use onc_rpc::auth::Credential;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use vfs::{Anonymous, Caller, Squash};
@@ -55,9 +56,9 @@ impl fmt::Display for Network {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hosts {
     /// One host, by its addresses.
-    Host(Vec<IpAddr>),
+    Host(BTreeSet<IpAddr>),
     /// Group of hosts, by the addresses of all of them.
-    Group(Vec<IpAddr>),
+    Group(BTreeSet<IpAddr>),
     /// All hosts of a network.
     Network(Network),
     /// All hosts.
@@ -189,8 +190,8 @@ mod tests {
             Hosts::Any,
             network("10.0.0.0", 8),
             network("10.1.0.0", 16),
-            Hosts::Group(vec![address("10.1.0.5"), address("10.1.0.6")]),
-            Hosts::Host(vec![address("10.1.0.5"), address("fd00::5")]),
+            Hosts::Group([address("10.1.0.5"), address("10.1.0.6")].into()),
+            Hosts::Host([address("10.1.0.5"), address("fd00::5")].into()),
             network("fd00::", 8),
         ]);
         for (client, rule) in [
@@ -249,9 +250,9 @@ mod tests {
             let permit = rules([hosts]).permit(client, &credential);
             permit.map(|permit| (permit.caller.user(), permit.caller.is_in(0)))
         };
-        let host = Hosts::Host(vec![address("10.0.0.1")]);
+        let host = Hosts::Host([address("10.0.0.1")].into());
         assert_eq!(user(host.clone(), sys(0)), Ok((0, true)));
-        assert_eq!(user(Hosts::Group(vec![address("10.0.0.1")]), sys(0)), Ok((0, true)));
+        assert_eq!(user(Hosts::Group([address("10.0.0.1")].into()), sys(0)), Ok((0, true)));
         assert_eq!(user(network("10.0.0.0", 8), sys(0)), Ok((65534, false)));
         assert_eq!(user(Hosts::Any, sys(1000)), Ok((1000, false)));
         assert_eq!(user(host, Credential::None), Ok((65534, false)));

@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_caller_sees_the_shares_that_it_may_use() {
         let any = || Rules(vec![Rule::new(Hosts::Any)]);
-        let other = Rules(vec![Rule::new(Hosts::Host(vec![IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))]))]);
+        let other = Rules(vec![Rule::new(Hosts::Host([IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))].into()))]);
         let privileged = Rules(vec![Rule { privileged_port: true, ..Rule::new(Hosts::Any) }]);
         let shares = shares([
             (9, any(), true),

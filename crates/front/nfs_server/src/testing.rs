@@ -171,7 +171,7 @@ impl Bench {
         let start = Timestamp::new(1000, 0).unwrap_or_default();
         let (files, other) = (engine.create(start), engine.create(start));
         let shares = Rc::new(RefCell::new(Shares::new(start)));
-        let hidden = Rule::new(Hosts::Host(vec![IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9))]));
+        let hidden = Rule::new(Hosts::Host([IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9))].into()));
         for share in [
             share("s", S, &files, any()),
             share("t", T, &other, any()),

@@ -152,10 +152,10 @@ pub(crate) fn rules(rules: Vec<ExportRule>) -> Rules {
 /// Rule of the server. Without a valid network, which no document has, the rule is about no host.
 fn rule(rule: ExportRule) -> Rule {
     let hosts = match rule.hosts {
-        ExportHosts::Host(addresses) => Hosts::Host(addresses),
-        ExportHosts::Group(addresses) => Hosts::Group(addresses),
+        ExportHosts::Host(addresses) => Hosts::Host(addresses.into_iter().collect()),
+        ExportHosts::Group(addresses) => Hosts::Group(addresses.into_iter().collect()),
         ExportHosts::Network { address, prefix_bits } => {
-            Network::new(address, prefix_bits).map_or(Hosts::Host(Vec::new()), Hosts::Network)
+            Network::new(address, prefix_bits).map_or(Hosts::Host(BTreeSet::new()), Hosts::Network)
         }
         ExportHosts::Any => Hosts::Any,
     };

@@ -132,7 +132,7 @@ fn permission_to_mount_is_by_address() {
 fn exports_have_the_clients_of_their_rules() {
     let bench = Bench::new();
     let network = Network::new([10, 0, 0, 0].into(), 24).unwrap_or_else(|| panic!("a network"));
-    let host = Hosts::Host(vec![[10, 0, 0, 7].into(), [10, 0, 0, 8].into()]);
+    let host = Hosts::Host([[10, 0, 0, 7].into(), [10, 0, 0, 8].into()].into());
     let rules = Rules(vec![Rule::new(host), Rule::new(Hosts::Network(network)), any()]);
     bench.change_share(T, |share| share.rules = rules);
     let export = |path: &str, groups: &[&str]| Export {

@@ -202,7 +202,7 @@ fn a_listing_pauses_before_the_space_of_each_file() {
 #[test]
 fn the_pseudo_root_lists_the_shares_of_the_caller() {
     let kit = Kit::new();
-    let others = Rules(vec![Rule::new(Hosts::Host(vec![[10, 0, 0, 2].into()]))]);
+    let others = Rules(vec![Rule::new(Hosts::Host([[10, 0, 0, 2].into()].into()))]);
     let fs = kit.engine.create(kit.now());
     kit.publish("hidden", OBJECT + 1, &fs, others);
     for number in 0..20 {

@@ -16,7 +16,7 @@ fn put(handle: &Filehandle) -> Operation {
 
 /// Rules for a host that is not the client.
 fn others() -> Rules {
-    Rules(vec![Rule::new(Hosts::Host(vec![[10, 0, 0, 2].into()]))])
+    Rules(vec![Rule::new(Hosts::Host([[10, 0, 0, 2].into()].into()))])
 }
 
 #[test]
