@@ -58,7 +58,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "unit", "vfs", "xdr"]),
             ("qos", &["block"]),
-            ("scsi_target", &["block", "scsi", "unit"]),
+            ("scsi_target", &["block", "qos", "scsi", "unit"]),
             ("unit", &["block"]),
         ],
     },
@@ -71,7 +71,7 @@ const LAYERS: &[Layer] = &[
             ("configuration", &["api", "identity", "text"]),
             ("connect", &["text"]),
             ("console_assets", &[]),
-            ("control", &["explain", "pool", "random", "text", "unit"]),
+            ("control", &["explain", "pool", "qos", "random", "text", "unit"]),
             (
                 "daemon",
                 &[
@@ -114,6 +114,7 @@ const LAYERS: &[Layer] = &[
                     "onc_rpc",
                     "pool",
                     "pool_files",
+                    "qos",
                     "scsi_target",
                     "text",
                     "unit",

@@ -14,6 +14,7 @@ pub(crate) use invocation::Invocation;
 pub use invocation::{Arrival, Request, Response};
 pub use task_management::TaskManagementError;
 
+use crate::admission::Charges;
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{Nexus, NexusInfo, NexusTable};
@@ -73,6 +74,7 @@ pub struct ScsiTarget<D> {
     port_group_lock: FairLock,
     /// Groups as they were last set; empty until then.
     settled: RefCell<Vec<PortGroup>>,
+    charges: Charges,
 }
 
 impl<D> ScsiTarget<D> {
@@ -89,6 +91,11 @@ impl<D> ScsiTarget<D> {
     /// ROD tokens.
     pub(crate) fn tokens(&self) -> &Tokens<D> {
         &self.tokens
+    }
+
+    /// Receiver of the costs of offloaded work.
+    pub(crate) fn charges(&self) -> &Charges {
+        &self.charges
     }
 
     /// Name, groups and ports.
@@ -128,6 +135,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             explicit_change: RefCell::default(),
             port_group_lock: FairLock::default(),
             settled: RefCell::default(),
+            charges: Charges::default(),
         }
     }
 

@@ -11,6 +11,7 @@
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
+mod admission;
 mod blocks;
 mod command;
 mod commands;
@@ -33,6 +34,7 @@ mod tests;
 mod tokens;
 mod view;
 
+pub use admission::{Limited, OffloadCost};
 pub use device::persistent_reservations::{initiator_port, registrant};
 pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use device::{

@@ -9,6 +9,7 @@ mod compare_and_write;
 mod discovery;
 mod extended_copy;
 mod garbage;
+mod limited;
 mod log_sense;
 mod media;
 mod mode;

@@ -2,6 +2,7 @@
 //! first half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
+use crate::admission::Moved;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::copies::Running;
 use crate::device::{Invocation, Work};
@@ -133,6 +134,7 @@ async fn populate<D: BlockDevice>(
         error => Fault::from(error),
     })?;
     let segments = request.ranges.len();
+    call.charge(call.volume(), segments as u64, Moved::NOTHING);
     let new = NewToken {
         initiator: Arc::clone(&call.nexus.initiator),
         source: call.unit().volume(),

@@ -1,5 +1,6 @@
 //! UNMAP (42h), SBC-3 §5.28.
 
+use crate::admission::Moved;
 use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
@@ -81,6 +82,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     if !extents.is_empty() {
         let _blocks = call.unit().extents.lock(LockMode::Write, &extents).await;
         call.unit().device().unmap(&extents).await?;
+        call.charge(call.volume(), extents.len() as u64, Moved::NOTHING);
     }
     let not_offloaded = (blocks > 0 && whole_units == 0)
         .then(|| (Reason::BelowGrain, format!("{} ranges, {blocks} blocks in all", extents.len())));

@@ -1,5 +1,6 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
+use crate::admission::Moved;
 use crate::blocks::{BLOCK, BlockRange};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
@@ -84,6 +85,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     if zeros {
         call.check_step()?;
         call.unit().device().zero(extent, Durability::AsConfigured).await?;
+        call.charge(call.volume(), 1, Moved::NOTHING);
     } else {
         write_pattern(call, extent, &payload).await?;
     }
@@ -109,6 +111,7 @@ async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent,
         let bytes = usize::try_from(count * BLOCK).unwrap_or(usize::MAX).min(repeated.len());
         let part = Extent::new(extent.lba.0 + done, count);
         device.write(part, repeated.slice(..bytes), Durability::AsConfigured).await?;
+        call.charge(call.volume(), 1, Moved::written(count * BLOCK));
         done += count;
     }
     Ok(())

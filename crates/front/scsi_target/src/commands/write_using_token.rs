@@ -2,6 +2,7 @@
 //! second half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
+use crate::admission::Moved;
 use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::copies::Running;
@@ -182,6 +183,7 @@ async fn write<D: BlockDevice>(
                 (Rod::Token(token), Some(from)) => copy(call, token, from, to, segment, &mut work).await?,
                 _ => {
                     call.unit().device().zero(to, Durability::AsConfigured).await?;
+                    call.charge(call.volume(), 1, Moved::NOTHING);
                     count
                 }
             };
@@ -234,6 +236,7 @@ async fn copy<D: BlockDevice>(
     })?;
     work.cloned_bytes += outcome.cloned_bytes;
     work.copied_bytes += outcome.copied_bytes;
+    call.charge(call.volume(), 1, Moved::copied(outcome.copied_bytes));
     call.target.tokens().touch(token, call.target.now_ns());
     Ok(outcome.done_blocks)
 }

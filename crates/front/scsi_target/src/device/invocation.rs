@@ -1,6 +1,7 @@
 //! Request, response, and the context in which the code of a command runs.
 
 use super::ScsiTarget;
+use crate::admission::Steps;
 use crate::blocks::{BLOCK, BlockRange};
 use crate::command::Command;
 use crate::copies::{self, Running};
@@ -71,6 +72,8 @@ pub(crate) struct Invocation<'a, D> {
     pub content_generation: u64,
     /// Place of the command in the task set.
     place: RefCell<Option<TaskGuard>>,
+    /// Steps that were charged.
+    pub steps: Steps,
 }
 
 impl<'a, D> Invocation<'a, D> {
@@ -92,7 +95,8 @@ impl<'a, D> Invocation<'a, D> {
         place: Option<TaskGuard>,
     ) -> Self {
         let cdb = Cdb(request.cdb);
-        Self { target, nexus, logical_unit, command, cdb, request, content_generation, place: RefCell::new(place) }
+        let (place, steps) = (RefCell::new(place), Steps::default());
+        Self { target, nexus, logical_unit, command, cdb, request, content_generation, place, steps }
     }
 }
 
