@@ -191,6 +191,7 @@ const LAYERS: &[Layer] = &[
                     "nfs",
                     "nfs_client",
                     "pool",
+                    "qos",
                     "random",
                     "reactor",
                     "scsi_target",

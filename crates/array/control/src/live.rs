@@ -23,6 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use unit::{
     IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType, StoreError,
+    VolumeId,
 };
 use uuid::Uuid;
 
@@ -100,6 +101,15 @@ pub trait Live {
     /// SCSI commands received in the open sessions: a number that changes while hosts are active.
     /// Called often.
     fn commands(&self) -> u64;
+    /// Sets or removes the limits of a policy. `shared`: its volumes share one allowance.
+    fn set_policy(&self, policy: qos::PolicyId, limits: Option<(qos::Limits, bool)>);
+    /// Attaches a volume to a policy, or to none.
+    fn set_volume_policy(&self, volume: VolumeId, policy: Option<qos::PolicyId>);
+    /// Attaches a host to a policy, or to none.
+    fn set_host_policy(&self, host: qos::HostId, policy: Option<qos::PolicyId>);
+    /// What limits have done to everything that has a policy: in one pass, on the thread of hosts, so once per refresh of
+    /// the read model.
+    fn held(&self) -> qos::Report;
     /// Reason why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;
 }

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use unit::{LogEntry, StoreError};
+use unit::{LogEntry, StoreError, VolumeId};
 
 /// Catalog over maps. Commits are atomic.
 #[derive(Debug)]
@@ -534,9 +534,42 @@ pub struct MemoryLive {
     pub files: RefCell<Option<Rc<dyn LiveFiles>>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
+    /// Limits of policies.
+    pub policies: RefCell<BTreeMap<qos::PolicyId, (qos::Limits, bool)>>,
+    /// Policies of volumes.
+    pub volume_policies: RefCell<BTreeMap<VolumeId, qos::PolicyId>>,
+    /// Policies of hosts.
+    pub host_policies: RefCell<BTreeMap<qos::HostId, qos::PolicyId>>,
+    /// Result of [`Live::held`].
+    pub held: RefCell<qos::Report>,
+}
+
+/// Sets or removes an entry.
+fn set<K: Ord, V>(entries: &RefCell<BTreeMap<K, V>>, key: K, value: Option<V>) {
+    let mut entries = entries.borrow_mut();
+    match value {
+        Some(value) => entries.insert(key, value),
+        None => entries.remove(&key),
+    };
 }
 
 impl Live for MemoryLive {
+    fn set_policy(&self, policy: qos::PolicyId, limits: Option<(qos::Limits, bool)>) {
+        set(&self.policies, policy, limits);
+    }
+
+    fn set_volume_policy(&self, volume: VolumeId, policy: Option<qos::PolicyId>) {
+        set(&self.volume_policies, volume, policy);
+    }
+
+    fn set_host_policy(&self, host: qos::HostId, policy: Option<qos::PolicyId>) {
+        set(&self.host_policies, host, policy);
+    }
+
+    fn held(&self) -> qos::Report {
+        self.held.borrow().clone()
+    }
+
     fn publish(&self, change: &Change, _directory: &Directory) {
         self.published.borrow_mut().push(change.clone());
     }

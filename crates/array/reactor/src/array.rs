@@ -52,6 +52,8 @@ pub(crate) struct Array<M: Media + 'static> {
     pool: ArrayPool<M>,
     pumping: JoinHandle<()>,
     background: JoinHandle<()>,
+    /// Lets commands begin that have waited for their limits.
+    admitting: JoinHandle<()>,
     /// Background work of the frontends.
     frontend_work: Vec<JoinHandle<()>>,
     /// Wakes the pump.
@@ -105,9 +107,10 @@ impl<M: Media + 'static> Array<M> {
             let control = control.clone();
             async move { control.background().await }
         });
+        let admitting = tokio::task::spawn_local(Rc::clone(live.admissions()).run());
         let work_of = |frontend: &Rc<dyn Frontend>| tokio::task::spawn_local(frontend.background());
         let frontend_work = live.frontends.iter().map(work_of).collect();
-        Ok(Self { control, live, pool, pumping, background, frontend_work, work })
+        Ok(Self { control, live, pool, pumping, background, admitting, frontend_work, work })
     }
 
     /// The iSCSI frontend.
@@ -118,6 +121,24 @@ impl<M: Media + 'static> Array<M> {
     /// The NFS frontend; absent if NFS is not served.
     pub fn nfs(&self) -> Option<&Rc<Nfs<M>>> {
         self.live.frontends.nfs.as_ref()
+    }
+
+    /// The array as its administration sees it.
+    #[cfg(feature = "simulation")]
+    pub fn live(&self) -> Rc<dyn ::control::Live> {
+        Rc::<LiveArray<M>>::clone(&self.live)
+    }
+
+    /// Checks the commands that wait for limits.
+    #[cfg(feature = "simulation")]
+    pub fn check_limits(&self) -> Result<(), String> {
+        self.live.admissions().check()
+    }
+
+    /// Number of commands that wait for limits.
+    #[cfg(feature = "simulation")]
+    pub fn waiting_for_limits(&self) -> usize {
+        self.live.admissions().waiting()
     }
 
     /// Notes that the medium may have completed a request.
@@ -138,6 +159,8 @@ impl<M: Media + 'static> Array<M> {
             work.abort();
             let _ended = work.await;
         }
+        self.admitting.abort();
+        let _ended = self.admitting.await;
         self.background.abort();
         let _ended = self.background.await;
         // Its writes are not worth a long wait: a medium that does not answer must not delay the

@@ -14,6 +14,7 @@
     expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled")
 )]
 
+mod admission;
 mod array;
 mod clock;
 pub mod configuration;

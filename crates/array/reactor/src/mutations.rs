@@ -27,6 +27,14 @@ pool::mutations! {
         CallsOutlive: "calls-outlive", "the calls of an NFS connection that is gone are dropped";
         /// A connection moves when it has no command in flight.
         MoveIdle: "move-idle", "a connection moves to another thread with commands in flight";
+        /// A command waits for its limits before it takes a place in the task set.
+        WaitsOutside: "waits-outside", "a command that waits for its limits holds its place in the task set";
+        /// Commands that have waited for their limits begin in their order.
+        ReleasedInOrder: "released-in-order", "commands that have waited for their limits begin in reverse order";
+        /// A command that waits for its limits ends when it is aborted.
+        AbortWithdraws: "abort-withdraws", "a command that waits for its limits does not end when it is aborted";
+        /// A command that no longer waits for its limits leaves the queue.
+        TicketsReturned: "tickets-returned", "a command that was aborted stays in the queue of its limits";
     }
 }
 

@@ -9,7 +9,7 @@ pub use super::socket::Socket;
 use super::array::Array;
 use super::iscsi::executor;
 use crate::ServeError;
-use control::{Control, Environment};
+use control::{Control, Environment, Live};
 use futures_util::future::LocalBoxFuture;
 use media::Media;
 use pool::{Core, Pool};
@@ -46,6 +46,21 @@ impl<M: Media + 'static> SimulatedArray<M> {
     /// command.
     pub fn pool(&self) -> &Pool<M> {
         &self.pool
+    }
+
+    /// The array as its administration sees it.
+    pub fn live(&self) -> Rc<dyn Live> {
+        self.array.live()
+    }
+
+    /// Checks that exactly the commands wait for limits that know of it, and that those of a nexus began in their order.
+    pub fn check_limits(&self) -> Result<(), String> {
+        self.array.check_limits()
+    }
+
+    /// Number of commands that wait for limits.
+    pub fn waiting_for_limits(&self) -> usize {
+        self.array.waiting_for_limits()
     }
 
     /// Signals that the medium may have completed requests, as the descriptor of a real medium

@@ -1,5 +1,6 @@
 //! State of the reactor that frontends and the adapters of `control` share.
 
+use super::admission::Admissions;
 use super::share::HostCalls;
 use super::shared_memory::Shortage;
 use super::{ArrayPool, ArrayUnits};
@@ -18,6 +19,8 @@ pub(crate) struct Reactor<M: Media + 'static> {
     directory: SharedDirectory,
     pub environment: Rc<dyn Environment>,
     pub shortage: Rc<Shortage>,
+    /// Limits of volumes and hosts.
+    pub admissions: Rc<Admissions>,
     pub calls: HostCalls,
     pub measurements: Arc<Measurements>,
 }
@@ -32,7 +35,8 @@ impl<M: Media + 'static> Reactor<M> {
         calls: HostCalls,
         measurements: Arc<Measurements>,
     ) -> Self {
-        Self { pool, units, directory, environment, shortage: Rc::default(), calls, measurements }
+        let (shortage, admissions) = (Rc::default(), Admissions::new());
+        Self { pool, units, directory, environment, shortage, admissions, calls, measurements }
     }
 
     /// Names, hosts and access. Must not be held across an await.

@@ -22,6 +22,22 @@ pub struct PolicyId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u64);
 
+impl HostId {
+    /// Top bit of hosts that have no record.
+    const WITHOUT_RECORD: u64 = 1 << 63;
+
+    /// Host with a record: the lower half of the record's id without its top bit. The bits of a UUID that tell its variant
+    /// are there, the others are random.
+    pub const fn of_record(id: u128) -> Self {
+        Self(id as u64 & !Self::WITHOUT_RECORD)
+    }
+
+    /// Initiator without a record, by the number of its connection. Each of its connections is a host of its own.
+    pub const fn of_connection(number: u64) -> Self {
+        Self(number | Self::WITHOUT_RECORD)
+    }
+}
+
 /// Command that waits. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);

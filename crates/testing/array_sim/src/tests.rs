@@ -1,5 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod limits;
+
 use super::*;
 use control::{AlertList, Severity};
 use media::{Fault, FaultEffect, FaultOperation};
@@ -39,7 +41,14 @@ fn some_seeds_are_clean() {
 
 /// A run with one host whose array has started.
 async fn started(seed: u64) -> Run {
+    let executors = World::of(seed, 1).executors;
+    started_with(seed, executors).await
+}
+
+/// A run with one host whose array has started with as many executors.
+async fn started_with(seed: u64, executors: usize) -> Run {
     let mut world = World::of(seed, 1);
+    world.executors = executors;
     (world.hosts, world.volumes, world.digests, world.immediate, world.delay) = (1, 1, false, false, 0);
     world.nfs_hosts = 0;
     let run = Run::new(Rc::new(Shared::new(world, false)));

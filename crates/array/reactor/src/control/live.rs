@@ -2,6 +2,7 @@
 //! and returns running state as plain numbers.
 
 use super::super::ArrayUnits;
+use super::super::admission::Admissions;
 use super::super::frontends::Frontends;
 use super::super::nfs::Nfs;
 use super::super::nfs::files::AllFiles;
@@ -18,6 +19,7 @@ use futures_util::future::LocalBoxFuture;
 use media::Media;
 use nfs_server::{ClientOffload, ShareStatistics, Statistics};
 use pool::ObjectId;
+use qos::{HostId, Limits, PolicyId, Report};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -45,6 +47,11 @@ impl<M: Media + 'static> LiveArray<M> {
     /// Units of all volumes.
     pub fn units(&self) -> &Rc<ArrayUnits<M>> {
         &self.reactor.units
+    }
+
+    /// Limits of volumes and hosts.
+    pub fn admissions(&self) -> &Rc<Admissions> {
+        &self.reactor.admissions
     }
 
     /// Publishes the whole directory, at the start.
@@ -292,6 +299,22 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn commands(&self) -> u64 {
         self.frontends.iter().map(|frontend| frontend.commands()).fold(0, u64::saturating_add)
+    }
+
+    fn set_policy(&self, policy: PolicyId, limits: Option<(Limits, bool)>) {
+        self.reactor.admissions.set_policy(policy, limits);
+    }
+
+    fn set_volume_policy(&self, volume: VolumeId, policy: Option<PolicyId>) {
+        self.reactor.admissions.set_volume_policy(volume, policy);
+    }
+
+    fn set_host_policy(&self, host: HostId, policy: Option<PolicyId>) {
+        self.reactor.admissions.set_host_policy(host, policy);
+    }
+
+    fn held(&self) -> Report {
+        self.reactor.admissions.report()
     }
 
     fn pool_stopped(&self) -> Option<String> {

@@ -130,6 +130,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
     ) -> Self {
         let max_transfer_bytes = Config::default().max_transfer_bytes;
         let ration = Ration::new(&memory.data_in, &memory.data_out, wake, max_transfer_bytes);
+        let quantum = Quantum::new(nexus.share());
         core.share_data_out_memory(Rc::new(DataOut(ration.data_out())));
         Self {
             wire,
@@ -145,7 +146,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             ending: false,
             closed: None,
             moving: None,
-            quantum: Quantum::new(),
+            quantum,
             linger_until: None,
             timer: Timer::new(),
             wake: Rc::clone(wake),
@@ -373,6 +374,9 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
 
     fn open_session(&mut self, context: &mut Context<'_>) -> bool {
         let progress = self.nexus.poll_opening(&mut self.core, context);
+        if progress {
+            self.quantum.set_host(self.nexus.share());
+        }
         self.retry_input |= progress;
         progress
     }

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
+use super::super::quantum::HostShare;
 use super::super::shared_memory::{Budgets, SharedMemory};
 use super::super::socket::Socket;
 use super::super::wire::Wire;
@@ -147,6 +148,7 @@ pub(super) struct Moved<S: Socket> {
     pub peer: SocketAddr,
     pub connection: u64,
     pub view: Arc<PublishedView>,
+    pub share: Option<Arc<HostShare>>,
 }
 
 impl<S: Socket> Moved<S> {
@@ -156,11 +158,11 @@ impl<S: Socket> Moved<S> {
     }
 
     async fn run(self, executor: Rc<Executor>, inbox: Rc<Inbox>) {
-        let Self { socket, received, core, peer, connection, view } = self;
+        let Self { socket, received, core, peer, connection, view, share } = self;
         let memory = executor.memory.clone();
         let wake = Rc::clone(&inbox.wake);
         let directory = PublishedDirectory::new(view);
-        let nexus = RemoteNexusSide { connection, executor: Rc::clone(&executor), inbox, directory };
+        let nexus = RemoteNexusSide { connection, executor: Rc::clone(&executor), inbox, directory, share };
         match S::unpack(socket) {
             Ok(socket) => {
                 let wire = Wire::new(socket, received, &memory.received);
@@ -182,6 +184,7 @@ struct RemoteNexusSide {
     executor: Rc<Executor>,
     inbox: Rc<Inbox>,
     directory: PublishedDirectory,
+    share: Option<Arc<HostShare>>,
 }
 
 impl RemoteNexusSide {
@@ -193,6 +196,10 @@ impl RemoteNexusSide {
 impl NexusSide for RemoteNexusSide {
     fn directory(&self) -> &dyn Directory {
         &self.directory
+    }
+
+    fn share(&self) -> Option<Arc<HostShare>> {
+        self.share.clone()
     }
 
     /// Logins happen on the reactor's thread.

@@ -1,6 +1,7 @@
 //! The nexus side of a connection on the reactor's own thread: a call is a call. Logins happen here.
 
 use super::super::clock;
+use super::super::quantum::HostShare;
 use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::{Claimed, PortalDirectory};
@@ -16,6 +17,7 @@ use media::Media;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Reason for an initiator that the array does not know.
@@ -86,6 +88,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             iscsi.target.set_query_functions(nexus, core.parameters().carries_query_functions());
             self.directory.nexus = Some(nexus);
             member.nexus.set(Some(nexus));
+            member.share.replace(Some(iscsi.share_of(member, host)));
             member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, portal = %member.portal, "session opened");
         }
@@ -162,6 +165,10 @@ fn negotiated(of: &Parameters) -> SessionParameters {
 impl<M: Media + 'static> NexusSide for LocalNexusSide<M> {
     fn directory(&self) -> &dyn Directory {
         &self.directory
+    }
+
+    fn share(&self) -> Option<Arc<HostShare>> {
+        self.side.member().share.borrow().clone()
     }
 
     fn session_opening(&mut self, core: &mut Connection, identity: SessionIdentity) {

@@ -23,6 +23,7 @@ mod task_management;
 
 use super::clock;
 use super::frontend::Frontend;
+use super::quantum::HostShare;
 use super::setup::ArraySetup;
 use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
@@ -36,6 +37,7 @@ use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use jiff::Timestamp;
 use media::Media;
 use pool::Volume;
+use qos::HostId;
 use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
 use remote::{LinkTasks, ViewPublisher};
 use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
@@ -91,11 +93,23 @@ impl<M: Media + 'static> Iscsi<M> {
     /// `memory`: that of this thread, of `budgets`.
     pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup, budgets: Budgets, memory: SharedMemory) -> Self {
         let options = target_options(&reactor, setup);
+        let (registry, admissions) = (Rc::<Registry>::default(), Rc::clone(&reactor.admissions));
+        let target = Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options));
+        target.charge_to({
+            let registry = Rc::clone(&registry);
+            move |nexus, volume, cost| {
+                if !admissions.is_idle()
+                    && let Some(host) = registry.host_of(nexus)
+                {
+                    admissions.charge(host, volume, cost.operations, cost.bytes);
+                }
+            }
+        });
         let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
-            target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
+            target,
             reactor,
-            registry: Rc::default(),
+            registry,
             profile: setup.profile,
             unsettled: RefCell::default(),
             portals: setup.portals.clone(),
@@ -179,6 +193,23 @@ fn session(
 }
 
 impl<M: Media + 'static> Iscsi<M> {
+    /// Share of a session's host in the time of threads. An initiator without a host is one of its own.
+    fn share_of(&self, member: &Member, host: Option<Uuid>) -> Arc<HostShare> {
+        let connection = || HostId::of_connection(member.id);
+        let host = host.map_or_else(connection, |host| HostId::of_record(host.as_u128()));
+        self.reactor.admissions.share_of(host)
+    }
+
+    /// Lets sessions follow a change of the initiators of hosts: the next commands have the limits of the new host.
+    fn update_shares(&self, directory: &Directory) {
+        for member in self.registry.members().into_iter().filter(|member| member.normal.get()) {
+            let session = member.session.borrow();
+            let Some(identity) = session.as_ref() else { continue };
+            let host = directory.host_of(&identity.initiator_name).map(|host| host.id);
+            member.share.replace(Some(self.share_of(&member, host)));
+        }
+    }
+
     /// Asks all connections to give way to those that wait for memory.
     pub fn give_way(&self) {
         for member in self.registry.members() {
@@ -248,7 +279,11 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
         self.publish_to_target(change, directory);
         self.refresh_views();
         match change {
-            Change::HostChanged { .. } => self.end_unproven_sessions(directory),
+            Change::HostChanged { .. } => {
+                self.end_unproven_sessions(directory);
+                self.update_shares(directory);
+            }
+            Change::HostRemoved { .. } => self.update_shares(directory),
             Change::PortGroupsChanged => {
                 isns::update(&self.registration, &self.portals, directory.port_identifiers());
             }

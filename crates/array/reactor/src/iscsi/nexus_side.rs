@@ -1,7 +1,9 @@
 //! The reactor, as the connection side of a connection reaches it.
 
+use super::super::quantum::HostShare;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, TaskHandle, TaskManagement};
+use std::sync::Arc;
 use std::task::Context;
 
 /// Nexus side of one connection, reached by calls or through messages. What is handed over takes
@@ -9,6 +11,9 @@ use std::task::Context;
 pub(super) trait NexusSide {
     /// Answers of the array to the protocol core.
     fn directory(&self) -> &dyn Directory;
+
+    /// Host of the session, once there is one.
+    fn share(&self) -> Option<Arc<HostShare>>;
 
     /// Opens the session of a login that is complete, after the end of the sessions that it
     /// reinstates, or refuses it.

@@ -1,6 +1,7 @@
 //! Nexus side of one connection: its nexus, its commands and functions in flight, and the orders
 //! of other parts of the array.
 
+use super::super::admission::{Arrived, Wait};
 use super::super::clock;
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
@@ -11,7 +12,8 @@ use super::registry::{Member, Order};
 use super::task_management::manage;
 use iscsi::connection::{CloseReason, TaskHandle, TaskManagement};
 use media::Media;
-use scsi_target::Request;
+use qos::Class;
+use scsi_target::{Request, TaskAttribute};
 use std::rc::Rc;
 use std::task::Context;
 use tokio::sync::oneshot;
@@ -51,6 +53,7 @@ impl<M: Media + 'static> NexusTasks<M> {
         member.last_io.set(Some(clock::now()));
         member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
         let target = Rc::clone(&self.iscsi.target);
+        let wait = self.wait_for_limits(&command);
         let Dispatch { task, lun, arrival, .. } = command;
         let abort = AbortFlag::default();
         let request = Request {
@@ -61,8 +64,47 @@ impl<M: Media + 'static> NexusTasks<M> {
             expected_data_out: command.expected_data_out,
             abort: abort.clone(),
         };
-        let execute = async move { target.execute_arrived(nexus, lun, arrival, request).await };
-        self.execution.start(task, abort, execute);
+        let Some(wait) = wait else {
+            let execute = async move { target.execute_arrived(nexus, lun, arrival, request).await };
+            self.execution.start(task, abort, execute);
+            return;
+        };
+        #[cfg(feature = "simulation")]
+        let place = leaves_out(Mutation::WaitsOutside).then(|| {
+            let unit = arrival.volume.and_then(|volume| self.iscsi.reactor.units.get(volume));
+            unit.map(|unit| unit.writes.enter())
+        });
+        let waits = request.abort.clone();
+        self.execution.start(task, abort, async move {
+            wait.or_abort(&waits).await;
+            #[cfg(feature = "simulation")]
+            drop(place);
+            // One that was aborted meanwhile ends there, without a place in the task set.
+            target.execute_arrived(nexus, lun, arrival, request).await
+        });
+    }
+
+    /// Asks the limits of the host and the volume for a command. `None`: it may begin.
+    fn wait_for_limits(&self, command: &Dispatch) -> Option<Wait> {
+        let admissions = &self.iscsi.reactor.admissions;
+        if admissions.is_idle() {
+            return None;
+        }
+        let host = self.member.share.borrow().as_ref()?.host();
+        let Dispatch { cdb, attribute, arrival, expected_data_out, .. } = command;
+        let limited = self.iscsi.target.limited(cdb, *attribute, *arrival, *expected_data_out);
+        let volume = arrival.volume?;
+        let (class, bytes) = limited.map_or((Class::Behind, 0), |limited| (limited.class, limited.bytes));
+        let ordered = *attribute == TaskAttribute::Ordered;
+        admissions.arrive(Arrived {
+            host,
+            volume,
+            class,
+            ordered,
+            bytes,
+            #[cfg(feature = "simulation")]
+            connection: self.member.id,
+        })
     }
 
     /// Starts a task management function. It waits for the end of the tasks that it names.

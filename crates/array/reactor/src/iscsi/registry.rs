@@ -2,12 +2,14 @@
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
+use super::super::quantum::HostShare;
 use crate::notice::Notice;
 use block::VolumeId;
 use control::{Knock, LoginAttempt, LoginAttempts, RefusedLogins, SessionParameters};
 use iscsi::connection::{CloseReason, SessionIdentity};
 use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
+use qos::HostId;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +55,8 @@ pub(crate) struct Member {
     pub(super) parameters: Cell<SessionParameters>,
     /// Largest TCP segment at its login.
     pub(super) mss_bytes: Cell<Option<u32>>,
+    /// Host whose limits and share it has; absent before a normal session.
+    pub(super) share: RefCell<Option<Arc<HostShare>>>,
     /// Host that it has logged in as; absent if the initiator belongs to no host.
     pub(super) host: Cell<Option<Uuid>>,
     pub(super) nexus: Cell<Option<NexusId>>,
@@ -242,6 +246,7 @@ impl Registry {
             session: RefCell::new(None),
             parameters: Cell::default(),
             mss_bytes: Cell::new(None),
+            share: RefCell::default(),
             host: Cell::new(None),
             nexus: Cell::new(None),
             normal: Cell::new(false),
@@ -266,6 +271,13 @@ impl Registry {
         self.members.borrow_mut().remove(&member.id);
         member.gone.set(true);
         member.ended.notify_waiters();
+    }
+
+    /// Host whose limits a nexus has.
+    pub fn host_of(&self, nexus: NexusId) -> Option<HostId> {
+        let members = self.members.borrow();
+        let member = members.values().find(|member| member.nexus.get() == Some(nexus))?;
+        member.share.borrow().as_ref().map(|share| share.host())
     }
 
     /// All connections.

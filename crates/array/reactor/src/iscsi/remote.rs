@@ -3,6 +3,7 @@
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
+use super::super::quantum::{Quantum, let_others_run};
 use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::PortalDirectory;
@@ -184,6 +185,8 @@ struct Representative<M: Media + 'static> {
     link: Rc<ExecutorLink>,
     inbox: Rc<Inbox>,
     woken: Pin<Box<dyn Future<Output = ()>>>,
+    /// Turns on the reactor's thread, beside those of its own connections.
+    quantum: Quantum,
 }
 
 fn wait_for(wake: Rc<Notify>) -> Pin<Box<dyn Future<Output = ()>>> {
@@ -212,11 +215,13 @@ pub(super) async fn represent<M: Media + 'static, S: Socket>(
     let (connection, peer) = (member.id, member.peer);
     let inbox = Rc::new(Inbox::new(&member.wake));
     link.inboxes.borrow_mut().insert(connection, Rc::clone(&inbox));
-    let moved = Moved::<S> { socket, received, core, peer, connection, view: published };
+    let share = member.share.borrow().clone();
+    let quantum = Quantum::new(share.clone());
+    let moved = Moved::<S> { socket, received, core, peer, connection, view: published, share };
     link.mail.push(Mail::Serve { connection, serve: moved.serve() });
     tracing::debug!(%peer, executor, "connection moved");
     let woken = wait_for(Rc::clone(&member.wake));
-    let mut representative = Representative { side, link, inbox, woken };
+    let mut representative = Representative { side, link, inbox, woken, quantum };
     poll_fn(|context| representative.poll(context)).await;
     let Representative { side, link, woken, .. } = representative;
     drop(woken);
@@ -226,8 +231,9 @@ pub(super) async fn represent<M: Media + 'static, S: Socket>(
 }
 
 impl<M: Media + 'static> Representative<M> {
-    /// Does all work that is possible now. Ready when the connection is over.
+    /// Does the work that is possible now, as much as other connections may wait for. Ready when the connection is over.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.quantum.begin();
         loop {
             let mut progress = false;
             if self.woken.as_mut().poll(context).is_ready() {
@@ -235,7 +241,9 @@ impl<M: Media + 'static> Representative<M> {
                 self.woken = wait_for(Rc::clone(&self.inbox.wake));
                 self.follow_instructions();
             }
-            while let Some(report) = self.next_report(context) {
+            while self.takes_report()
+                && let Some(report) = self.next_report(context)
+            {
                 progress = true;
                 if matches!(report, Report::Gone) {
                     return Poll::Ready(());
@@ -251,10 +259,20 @@ impl<M: Media + 'static> Representative<M> {
                 progress = true;
                 self.link.reply(connection, Reply::Function(function));
             }
+            if !self.inbox.reports.borrow().is_empty() && self.quantum.is_over() {
+                let_others_run(context);
+                return Poll::Pending;
+            }
             if !progress {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// True if the turn has time for the next report.
+    fn takes_report(&mut self) -> bool {
+        let is_command = matches!(self.inbox.reports.borrow().front(), Some(Report::Command(_)));
+        !is_command || self.quantum.takes_command()
     }
 
     fn next_report(&self, _context: &Context<'_>) -> Option<Report> {

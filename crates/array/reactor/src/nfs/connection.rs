@@ -131,7 +131,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             received_bytes: 0,
             record_bytes: 0,
             allowance: Allowance::FULL,
-            quantum: Quantum::new(),
+            quantum: Quantum::new(None),
             linger_until: None,
             timer: Timer::new(),
             woken: wait_for(&member),
