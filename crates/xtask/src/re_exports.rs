@@ -12,6 +12,7 @@ pub(crate) const RE_EXPORTS: &[(&str, &str)] = &[
     ("conformance", "iscsi"),          // events and digests, for checks
     ("conformance", "verdict"),        // reports of the kit
     ("control", "pool"),               // the largest volume
+    ("control", "qos"),                // what limits have held back
     ("control", "unit"),               // views contain counters, reservations and access states
     ("initiator", "iscsi"),            // iSCSI names in their normal form
     ("nfs_conformance", "nfs_client"), // addresses

@@ -39,6 +39,8 @@ pub enum Noun {
     Trash,
     /// A schedule.
     Schedule,
+    /// A QoS policy.
+    QosPolicy,
     /// A code.
     Code,
 }
@@ -67,6 +69,7 @@ impl Noun {
             Self::PortGroup => "portal-group",
             Self::Trash => "trash",
             Self::Schedule => "schedule",
+            Self::QosPolicy => "qos-policy",
             Self::Code => "code",
         }
     }
@@ -88,12 +91,16 @@ impl Noun {
             Self::PortGroup => "portal groups",
             Self::Trash => "objects in the trash",
             Self::Schedule => "schedules",
+            Self::QosPolicy => "QoS policies",
             Self::Code => "codes",
         }
     }
 
     /// Words for one object.
     pub(crate) fn singular(self) -> &'static str {
+        if self == Self::QosPolicy {
+            return "QoS policy";
+        }
         self.plural().trim_end_matches('s')
     }
 }
@@ -109,6 +116,10 @@ pub enum UserKind {
     Snapshot,
     /// A host group that a host is in.
     HostGroup,
+    /// A host.
+    Host,
+    /// A volume.
+    Volume,
 }
 
 impl UserKind {
@@ -119,6 +130,8 @@ impl UserKind {
             Self::Session => "session",
             Self::Snapshot => "snapshot",
             Self::HostGroup => "host-group",
+            Self::Host => "host",
+            Self::Volume => "volume",
         }
     }
 }

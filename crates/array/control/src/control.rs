@@ -14,6 +14,7 @@ use crate::pools::limits::Limits;
 use crate::pools::part::{PoolPart, size_of_volume};
 use crate::ports;
 use crate::ports::PortalOptions;
+use crate::qos::part::LimitWatch;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
 use crate::schedules::part::Schedules;
@@ -71,6 +72,7 @@ pub struct Control {
     trusted_time: TrustedTime,
     trash_times: TrashTimes,
     paths: PathWatch,
+    limit_watch: LimitWatch,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
@@ -220,6 +222,7 @@ impl Control {
             trusted_time,
             trash_times: TrashTimes::default(),
             paths: PathWatch::default(),
+            limit_watch: LimitWatch::default(),
             directory,
             changes,
             expected,
@@ -232,8 +235,9 @@ impl Control {
         })
     }
 
-    /// Raises the events of a start.
+    /// Gives the limits to the running target, which serves no host yet, and raises the events of a start.
     async fn announce_start(&self) {
+        self.pass_on_all_limits();
         self.lock_objects().await;
         self.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
         self.report_unrecorded_portals();
@@ -299,6 +303,7 @@ impl Control {
     pub(crate) fn apply(&self, edits: Vec<Edit>) {
         for edit in edits {
             self.publish_edit(&edit);
+            self.pass_on_limits(&edit);
             self.directory.borrow_mut().apply(edit);
         }
     }
@@ -423,6 +428,11 @@ impl Control {
     /// Paths of hosts.
     pub(crate) fn paths(&self) -> &PathWatch {
         &self.paths
+    }
+
+    /// Volumes and hosts whose commands wait for long.
+    pub(crate) fn limit_watch(&self) -> &LimitWatch {
+        &self.limit_watch
     }
 
     /// Publisher of facts.

@@ -42,6 +42,8 @@ pub enum Difference {
     ChapCredentials,
     /// The existing group has other hosts.
     Hosts,
+    /// The existing policy has other limits.
+    Limits,
 }
 
 /// Continues the sentence "… exists already".
@@ -67,6 +69,7 @@ impl fmt::Display for Difference {
             Self::InitiatorNames => formatter.write_str(" with other initiator names"),
             Self::ChapCredentials => formatter.write_str(" with other CHAP credentials"),
             Self::Hosts => formatter.write_str(" with other hosts"),
+            Self::Limits => formatter.write_str(" with other limits"),
         }
     }
 }

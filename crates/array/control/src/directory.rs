@@ -5,6 +5,7 @@
 
 mod configured;
 mod index;
+mod policies;
 mod ports;
 mod schedules;
 mod shared;
@@ -27,6 +28,7 @@ use crate::host_groups::record::HostGroupRecord;
 use crate::hosts::initiator::Initiator;
 use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
+use crate::qos::record::QosPolicyRecord;
 use crate::record::load;
 use crate::revision::expected::tag;
 use crate::schedules::record::ScheduleRecord;
@@ -61,12 +63,13 @@ pub struct Directory {
     /// What is in the trash, by its own id.
     trash: Table<Uuid, TrashRecord>,
     schedules: Table<Uuid, ScheduleRecord>,
+    policies: Table<Uuid, QosPolicyRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
     index: Index,
     revision: u64,
-    /// Last change of each volume, snapshot, share, host and host group.
+    /// Last change of each volume, snapshot, share, host, host group, schedule and QoS policy.
     changed: BTreeMap<Uuid, u64>,
 }
 
@@ -91,6 +94,8 @@ pub enum Edit {
     Trash(Uuid, Option<Arc<TrashRecord>>),
     /// A schedule.
     Schedule(Uuid, Option<Arc<ScheduleRecord>>),
+    /// A QoS policy.
+    Policy(Uuid, Option<Arc<QosPolicyRecord>>),
     /// A portal. Portals are never removed.
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
@@ -100,7 +105,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// Id of a volume, snapshot, share, host or host group, and whether it exists after the change.
+    /// Id of an object that has a tag, and whether it exists after the change.
     fn object(&self) -> Option<(Uuid, bool)> {
         match self {
             Self::Volume(id, record) => Some((*id, record.is_some())),
@@ -109,6 +114,7 @@ impl Edit {
             Self::HostGroup(id, record) => Some((*id, record.is_some())),
             Self::Share(id, record) => Some((*id, record.is_some())),
             Self::Schedule(id, record) => Some((*id, record.is_some())),
+            Self::Policy(id, record) => Some((*id, record.is_some())),
             Self::Access(..)
             | Self::Export(..)
             | Self::Trash(..)
@@ -140,6 +146,7 @@ edits! {
     ExportRecord => |record| (record.share, record.to), Export;
     TrashRecord => |record| record.what.id(), Trash;
     ScheduleRecord => |record| record.id, Schedule;
+    QosPolicyRecord => |record| record.id, Policy;
     PortalRecord => |record| record.identifier, Portal;
     PortGroupRecord => |record| record.identifier, PortGroup;
 }
@@ -181,6 +188,7 @@ impl Directory {
             exports: Table::default(),
             trash: Table::default(),
             schedules: Table::default(),
+            policies: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
@@ -197,6 +205,7 @@ impl Directory {
         directory.extend(load::<ExportRecord>(catalog)?);
         directory.extend(load::<TrashRecord>(catalog)?);
         directory.extend(load::<ScheduleRecord>(catalog)?);
+        directory.extend(load::<QosPolicyRecord>(catalog)?);
         directory.extend(load::<PortalRecord>(catalog)?);
         directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
@@ -215,7 +224,7 @@ impl Directory {
         self.revision
     }
 
-    /// Tag of a volume, snapshot, share, host, host group or schedule in an array that has been running since
+    /// Tag of a volume, snapshot, share, host, host group, schedule or QoS policy in an array that has been running since
     /// `started`.
     pub(crate) fn tag(&self, started: Timestamp, id: Uuid) -> Option<String> {
         self.changed.get(&id).map(|revision| tag(started, *revision))
@@ -266,6 +275,7 @@ impl Directory {
                 index.trash(before.as_deref(), record.as_deref());
             }
             Edit::Schedule(id, record) => drop(self.schedules.set(id, record)),
+            Edit::Policy(id, record) => drop(self.policies.set(id, record)),
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
             Edit::ConfiguredPorts(ports) => self.configured_ports = ports,
@@ -302,6 +312,7 @@ impl Directory {
                 return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
             }
         }
+        self.check_policies()?;
         self.check_shares(catalog)?;
         self.check_trash(catalog)
     }

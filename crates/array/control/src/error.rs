@@ -13,6 +13,7 @@ use crate::jobs::error::JobError;
 use crate::nfs_clients::error::NfsClientError;
 use crate::pools::error::PoolRefusal;
 use crate::ports::error::PortError;
+use crate::qos::error::QosError;
 use crate::shares::error::ShareError;
 use crate::snapshots::error::SnapshotError;
 use crate::trash::error::TrashError;
@@ -58,6 +59,9 @@ pub enum ControlError {
     /// Condition of clients of NFS.
     #[error(transparent)]
     NfsClient(#[from] NfsClientError),
+    /// Condition of a QoS policy.
+    #[error(transparent)]
+    Qos(#[from] QosError),
     /// No such object.
     #[error("there is no {noun} {name}")]
     NotFound {
@@ -151,6 +155,7 @@ impl ControlError {
             Self::Pool(error) => Some(error),
             Self::Job(error) => Some(error),
             Self::NfsClient(error) => Some(error),
+            Self::Qos(error) => Some(error),
             _ => None,
         }
     }
@@ -169,6 +174,7 @@ impl ControlError {
             Self::Pool(error) => (error.code(), error.class()),
             Self::Job(error) => (error.code(), error.class()),
             Self::NfsClient(error) => (error.code(), error.class()),
+            Self::Qos(error) => (error.code(), error.class()),
             Self::NotFound { .. } => ("not-found", Class::NotFound),
             Self::DeletedMeanwhile { .. } => ("deleted", Class::Conflict),
             Self::Exists { .. } => ("exists", Class::Conflict),
@@ -283,6 +289,7 @@ fn in_use_help(noun: Noun, name: &str, users: &[User]) -> Option<String> {
     Some(match noun {
         Noun::Volume | Noun::Share => "revoke access first".to_owned(),
         Noun::HostGroup => "revoke its access first".to_owned(),
+        Noun::QosPolicy => "detach its volumes and hosts first, or delete it by force".to_owned(),
         Noun::Host if used_by(UserKind::HostGroup) => "remove it from its groups first".to_owned(),
         Noun::Host if used_by(UserKind::Access) => "revoke its access first".to_owned(),
         Noun::Host => format!("log out on {name} first, or drop its sessions"),

@@ -51,6 +51,7 @@ mod page;
 mod paths;
 mod pools;
 mod ports;
+mod qos;
 mod read;
 mod record;
 mod request;
@@ -72,6 +73,7 @@ mod trash;
 mod trusted_time;
 mod volumes;
 
+pub use crate::qos::*;
 pub use access::*;
 pub use condition::{Class, Noun, Space, User, UserKind};
 pub use connect::*;

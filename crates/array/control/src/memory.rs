@@ -2,6 +2,8 @@
 //! stepping clock and deterministic bytes. Content of volumes is not modelled; the test sets
 //! `mapped_bytes`.
 
+pub mod limits;
+
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::exports::{ExportHosts, ExportRule};
@@ -14,6 +16,7 @@ use crate::live_files::LiveFiles;
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
+use limits::MemoryLimits;
 use pool::{
     BlockId, CEILING_UNIT_BYTES, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, MAX_CEILING_BYTES,
     ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Revision, ScanStep,
@@ -534,42 +537,11 @@ pub struct MemoryLive {
     pub files: RefCell<Option<Rc<dyn LiveFiles>>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
-    /// Limits of policies.
-    pub policies: RefCell<BTreeMap<qos::PolicyId, (qos::Limits, bool)>>,
-    /// Policies of volumes.
-    pub volume_policies: RefCell<BTreeMap<VolumeId, qos::PolicyId>>,
-    /// Policies of hosts.
-    pub host_policies: RefCell<BTreeMap<qos::HostId, qos::PolicyId>>,
-    /// Result of [`Live::held`].
-    pub held: RefCell<qos::Report>,
-}
-
-/// Sets or removes an entry.
-fn set<K: Ord, V>(entries: &RefCell<BTreeMap<K, V>>, key: K, value: Option<V>) {
-    let mut entries = entries.borrow_mut();
-    match value {
-        Some(value) => entries.insert(key, value),
-        None => entries.remove(&key),
-    };
+    /// Policies, and what they did.
+    pub limits: MemoryLimits,
 }
 
 impl Live for MemoryLive {
-    fn set_policy(&self, policy: qos::PolicyId, limits: Option<(qos::Limits, bool)>) {
-        set(&self.policies, policy, limits);
-    }
-
-    fn set_volume_policy(&self, volume: VolumeId, policy: Option<qos::PolicyId>) {
-        set(&self.volume_policies, volume, policy);
-    }
-
-    fn set_host_policy(&self, host: qos::HostId, policy: Option<qos::PolicyId>) {
-        set(&self.host_policies, host, policy);
-    }
-
-    fn held(&self) -> qos::Report {
-        self.held.borrow().clone()
-    }
-
     fn publish(&self, change: &Change, _directory: &Directory) {
         self.published.borrow_mut().push(change.clone());
     }
@@ -724,6 +696,22 @@ impl Live for MemoryLive {
     fn commands(&self) -> u64 {
         self.commands.set(self.commands.get() + u64::from(self.busy.get()));
         self.commands.get()
+    }
+
+    fn set_policy(&self, policy: qos::PolicyId, limits: Option<(qos::Limits, bool)>) {
+        self.limits.set_policy(policy, limits);
+    }
+
+    fn set_volume_policy(&self, volume: VolumeId, policy: Option<qos::PolicyId>) {
+        self.limits.set_volume_policy(volume, policy);
+    }
+
+    fn set_host_policy(&self, host: qos::HostId, policy: Option<qos::PolicyId>) {
+        self.limits.set_host_policy(host, policy);
+    }
+
+    fn held(&self) -> qos::Report {
+        self.limits.report.borrow().clone()
     }
 
     fn pool_stopped(&self) -> Option<String> {

@@ -12,6 +12,7 @@
 //! | `export/SHARE-ID/TO`; `TO`: `host/ID`, `group/ID`, `network/ADDRESS/PREFIX`, `any` | [`ExportRecord`] |
 //! | `trash/ID` | [`TrashRecord`](crate::TrashRecord): a deleted volume, share or snapshot |
 //! | `schedule/ID` | [`ScheduleRecord`](crate::ScheduleRecord) |
+//! | `qos-policy/ID` | [`QosPolicyRecord`](crate::QosPolicyRecord) |
 //! | `time` | trusted time, while a snapshot is locked |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |

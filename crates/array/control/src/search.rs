@@ -6,6 +6,7 @@ use crate::host_groups::HostGroupList;
 use crate::hosts::HostList;
 use crate::jobs::JobList;
 use crate::page::Listed;
+use crate::qos::QosPolicyList;
 use crate::read::Read;
 use crate::shares::ShareList;
 use crate::snapshots::SnapshotList;
@@ -28,7 +29,7 @@ pub struct Search {
 /// Object that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Kind: `volume`, `snapshot`, `share`, `host`, `host-group` or `job`.
+    /// Kind: `volume`, `snapshot`, `share`, `host`, `host-group`, `qos-policy` or `job`.
     pub kind: &'static str,
     /// Name by which requests find it; of a job, its id.
     pub name: String,
@@ -52,6 +53,7 @@ impl Read for Search {
         found.extend(matches("share", shares, &text));
         found.extend(matches("host", texts(&HostList::default(), facts)?, &text));
         found.extend(matches("host-group", texts(&HostGroupList, facts)?, &text));
+        found.extend(matches("qos-policy", texts(&QosPolicyList, facts)?, &text));
         // By the names of their volumes and shares, so that nothing is sorted.
         let volumes = directory.volumes_by_name().map(|volume| volume.id);
         let sources = volumes.chain(directory.shares_by_name().map(|share| share.id));

@@ -19,6 +19,7 @@ mod offload;
 mod pages;
 mod paths;
 mod ports;
+mod qos;
 mod reservations;
 mod restart;
 mod revisions;

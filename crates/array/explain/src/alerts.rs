@@ -202,6 +202,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )],
     ),
     of(
+        "qos-slow",
+        "Commands for a volume, or of a host, wait for more than 5 seconds for the limits of a QoS policy. Hosts give up commands after about 30 seconds.",
+        &["The limit is too low for what the host does.", "A host sends much more than is usual."],
+        &[
+            Do("See which limits hold commands back, and raise them, or look at the host:"),
+            Run("windlass qos show POLICY"),
+            Run("windlass qos set POLICY --iops IOPS"),
+            Run("windlass top"),
+        ],
+    ),
+    of(
         "sanitize-failed",
         "A sanitize operation of the volume has failed: the volume answers no reads or writes until it is sanitized again.",
         &["The medium failed during the operation."],

@@ -275,6 +275,14 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["A case does not exist, or is a case of files.", "The file was not saved by windlass lab run."],
         &[Do("The error says what is wrong. The cases are:"), Run("windlass lab list")],
     ),
+    of(
+        "invalid-limits",
+        "Limits of a QoS policy are out of range, or contradict each other.",
+        &["A limit is so low that hosts would give up.", "A burst is not above its limit, or has none."],
+        &[Do(
+            "From 100 operations and 1 MiB a second on; a burst lasts from 1 second to 1 hour; a weight is 10 to 1000.",
+        )],
+    ),
     of("invalid-lun", "The LUN is out of range: 0 to 16383.", &[], &[Do("Leave it out to get the lowest free one.")]),
     of("invalid-mode", MODE, &[], &[]),
     of(

@@ -30,6 +30,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "kept-in-trash",
         "What is deleted can be restored from the trash until a time. Until then its space is not free.",
     ),
+    told("limits-end", "Volumes or hosts have no limits any more."),
     told("locked", "What a lock keeps stays in the trash: the rest of it is deleted."),
     of(
         "logins-refused",

@@ -1,4 +1,4 @@
-//! Secondary keys of records: names, objects, initiators, addresses, grantees, clone sources, schedules.
+//! Secondary keys of records: names, objects, initiators, addresses, grantees, clone sources, schedules, policies.
 
 use crate::access::record::{AccessRecord, To};
 use crate::hosts::initiator::Initiator;
@@ -28,6 +28,9 @@ pub(super) struct Index {
     host_names: BTreeMap<String, Uuid>,
     initiators: BTreeMap<Initiator, Uuid>,
     addresses: BTreeMap<IpAddr, Uuid>,
+    /// Pairs of QoS policy, and volume or host that has it.
+    limited_volumes: BTreeSet<(Uuid, Uuid)>,
+    limited_hosts: BTreeSet<(Uuid, Uuid)>,
     share_names: BTreeMap<String, Uuid>,
     share_objects: BTreeMap<ObjectId, Uuid>,
     trash_objects: BTreeSet<ObjectId>,
@@ -44,6 +47,7 @@ impl Index {
             self.volume_objects.remove(&volume.object);
             self.with_thresholds.remove(&volume.id);
             volume.source.map(|source| self.clones.remove(&(source, volume.id)));
+            volume.policy.map(|policy| self.limited_volumes.remove(&(policy, volume.id)));
         }
         if let Some(volume) = after {
             self.volume_names.insert(volume.name.clone(), volume.id);
@@ -52,6 +56,7 @@ impl Index {
                 self.with_thresholds.insert(volume.id);
             }
             self.clones.extend(volume.source.map(|source| (source, volume.id)));
+            self.limited_volumes.extend(volume.policy.map(|policy| (policy, volume.id)));
         }
     }
 
@@ -71,6 +76,7 @@ impl Index {
     pub fn host(&mut self, before: Option<&HostRecord>, after: Option<&HostRecord>) {
         if let Some(host) = before {
             self.host_names.remove(&host.name);
+            host.policy.map(|policy| self.limited_hosts.remove(&(policy, host.id)));
             for initiator in &host.initiators {
                 self.initiators.remove(initiator);
             }
@@ -80,6 +86,7 @@ impl Index {
         }
         if let Some(host) = after {
             self.host_names.insert(host.name.clone(), host.id);
+            self.limited_hosts.extend(host.policy.map(|policy| (policy, host.id)));
             self.initiators.extend(host.initiators.iter().map(|initiator| (initiator.clone(), host.id)));
             self.addresses.extend(host.addresses.iter().map(|address| (*address, host.id)));
         }
@@ -190,6 +197,16 @@ impl Index {
     pub fn taken_by(&self, schedule: Uuid) -> impl Iterator<Item = Uuid> {
         let snapshots = self.scheduled.range((schedule, Uuid::nil())..=(schedule, Uuid::max()));
         snapshots.map(|(_, snapshot)| *snapshot)
+    }
+
+    pub fn volumes_limited_by(&self, policy: Uuid) -> impl Iterator<Item = Uuid> {
+        let volumes = self.limited_volumes.range((policy, Uuid::nil())..=(policy, Uuid::max()));
+        volumes.map(|(_, volume)| *volume)
+    }
+
+    pub fn hosts_limited_by(&self, policy: Uuid) -> impl Iterator<Item = Uuid> {
+        let hosts = self.limited_hosts.range((policy, Uuid::nil())..=(policy, Uuid::max()));
+        hosts.map(|(_, host)| *host)
     }
 
     pub fn host_named(&self, name: &str) -> Option<Uuid> {

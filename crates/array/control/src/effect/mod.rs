@@ -47,6 +47,8 @@ pub enum BrokenKind {
     Access,
     /// A file of a share.
     File,
+    /// A host.
+    Host,
     /// A host group.
     HostGroup,
     /// A name by which a host is known.
@@ -69,9 +71,10 @@ pub enum BrokenKind {
 
 impl BrokenKind {
     /// All kinds, in the order of their names.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Access,
         Self::File,
+        Self::Host,
         Self::HostGroup,
         Self::Initiator,
         Self::Job,
@@ -88,6 +91,7 @@ impl BrokenKind {
         match self {
             Self::Access => "access",
             Self::File => "file",
+            Self::Host => "host",
             Self::HostGroup => "host-group",
             Self::Initiator => "initiator",
             Self::Job => "job",

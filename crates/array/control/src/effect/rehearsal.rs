@@ -85,6 +85,8 @@ impl From<UserKind> for BrokenKind {
             UserKind::Session => Self::Session,
             UserKind::Snapshot => Self::Snapshot,
             UserKind::HostGroup => Self::HostGroup,
+            UserKind::Host => Self::Host,
+            UserKind::Volume => Self::Volume,
         }
     }
 }

@@ -129,6 +129,7 @@ impl Control {
         alerts.extend(self.certificate_alerts());
         alerts.extend(self.open_access_alert());
         alerts.extend(self.path_alerts());
+        alerts.extend(self.limit_alerts());
         alerts.extend(self.events().refused_often.borrow().alert());
         if let Some(check) = self.pool().last_check().filter(|check| check.count > 0) {
             alerts.push(AlertView {

@@ -34,6 +34,7 @@ impl Control {
         self.record_portals().await;
         self.report_refused_logins();
         self.watch_paths();
+        self.watch_limits();
         self.take_incidents().await;
         self.run_schedules().await;
         self.retire_snapshots().await;

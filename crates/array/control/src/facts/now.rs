@@ -21,6 +21,7 @@ pub(crate) struct Now<'a> {
     directory: Ref<'a, Directory>,
     portals: Vec<Portal>,
     sessions: OnceCell<Vec<SessionInfo>>,
+    held: OnceCell<qos::Report>,
 }
 
 impl Control {
@@ -31,6 +32,7 @@ impl Control {
             directory: self.directory(),
             portals: self.live().portals(),
             sessions: OnceCell::new(),
+            held: OnceCell::new(),
         })
     }
 }
@@ -89,6 +91,7 @@ impl Facts for Now<'_> {
         let directory = self.directory();
         directory.volumes().for_each(|volume| totals.add(false, &self.unit(volume.object)));
         directory.shares().for_each(|share| totals.add(true, &self.unit(share.object)));
+        totals.held.add_all(self.held());
         totals
     }
 
@@ -106,6 +109,10 @@ impl Facts for Now<'_> {
 
     fn connections(&self) -> ConnectionCounters {
         self.control.live().connections()
+    }
+
+    fn held(&self) -> &qos::Report {
+        self.held.get_or_init(|| self.control.live().held())
     }
 
     fn jobs(&self) -> Vec<JobView> {

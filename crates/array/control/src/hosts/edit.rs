@@ -17,6 +17,7 @@ use crate::hosts::error::HostError;
 use crate::hosts::record::{Chap, HostRecord, MutualChap};
 use crate::live::Change;
 use crate::names::{check_chap_secret, check_chap_user, check_name};
+use crate::qos::{policy_in_words, wanted_policy};
 use crate::record::Document;
 use crate::request::{Outcome, Request};
 use std::collections::BTreeSet;
@@ -49,6 +50,8 @@ pub struct HostSet {
     pub addresses: Option<Vec<IpAddr>>,
     /// `Some(None)` ends the demand for CHAP.
     pub chap: Option<Option<ChapSet>>,
+    /// QoS policy by name or id; `Some(None)`: none.
+    pub policy: Option<Option<String>>,
 }
 
 /// Requested CHAP credentials.
@@ -95,7 +98,7 @@ impl Request for HostCreate {
         check_addresses_free(&control.directory(), &addresses, None)?;
         let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap, None)).transpose()?.unzip();
         let (id, created) = (new_id(&**control.environment()), control.environment().now());
-        let record = HostRecord { id, name: self.name.clone(), initiators, addresses, chap, created };
+        let record = HostRecord { id, name: self.name.clone(), initiators, addresses, chap, policy: None, created };
         control.store_host(&record).await?;
         Ok(Outcome::changed(control.see(|facts| facts.host_view(record, generated))))
     }
@@ -142,6 +145,7 @@ impl Request for HostSet {
                 (record.chap, generated) = (Some(chap), is_new.then_some(made));
             }
         }
+        record.policy = wanted_policy(&control.directory(), record.policy, self.policy.as_ref())?;
         if record != before {
             control.store_host(&record).await?;
         }
@@ -157,6 +161,7 @@ impl Request for HostSet {
             Some(_) => "CHAP credentials".to_owned(),
             None => "CHAP off".to_owned(),
         }));
+        changes.extend(self.policy.as_ref().map(policy_in_words));
         let message = format!("host {} changed: {}", self.host, changes.join(", "));
         Some(Draft::info("host-changed", &view.record.name, message))
     }

@@ -24,6 +24,9 @@ pub struct HostRecord {
     pub addresses: Vec<IpAddr>,
     /// Credentials if CHAP is required.
     pub chap: Option<Chap>,
+    /// QoS policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Uuid>,
     /// Creation time.
     pub created: Timestamp,
 }

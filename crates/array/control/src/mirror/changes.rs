@@ -12,7 +12,7 @@ pub struct RecordChange {
     /// [`Directory::revision`](crate::Directory::revision) after the change.
     pub revision: u64,
     /// Kind of the record: `volume`, `snapshot`, `host`, `host-group`, `access`, `share`, `export`,
-    /// `trash`, `schedule`, `portal` or `port-group`.
+    /// `trash`, `schedule`, `qos-policy`, `portal` or `port-group`.
     pub kind: &'static str,
     /// Id of the record; of a grant or export rule, that of the volume or share.
     pub id: String,
@@ -37,6 +37,7 @@ impl ChangeLog {
             Edit::Export((share, _), record) => ("export", share.to_string(), record.is_none()),
             Edit::Trash(id, record) => ("trash", id.to_string(), record.is_none()),
             Edit::Schedule(id, record) => ("schedule", id.to_string(), record.is_none()),
+            Edit::Policy(id, record) => ("qos-policy", id.to_string(), record.is_none()),
             Edit::Portal(identifier, _) => ("portal", identifier.to_string(), false),
             Edit::PortGroup(identifier, _) => ("port-group", identifier.to_string(), false),
             // Only at the start.

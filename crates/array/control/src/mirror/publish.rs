@@ -41,6 +41,7 @@ impl Control {
         publisher.last_event.set(0);
         let _listed_below = self.live().take_changed_refusals();
         publisher.connections.take();
+        publisher.held.replace(self.live().held());
         let pool = self.pool_facts();
         publisher.pool.replace(Some(pool.clone()));
         let directory = self.directory().clone();
@@ -67,6 +68,7 @@ impl Control {
             refusals: self.live().refusals(0).into(),
             attention: Attention::default(),
             events: EventLog::default(),
+            held: publisher.held.borrow().clone(),
             recorder: Recorder::new(self.environment().now()),
             changes_made: ChangeLog::default(),
         };
@@ -183,6 +185,11 @@ impl Control {
         if publisher.pool.borrow().as_ref() != Some(&pool) {
             publisher.pool.replace(Some(pool.clone()));
             deltas.push(Delta::Pool(Box::new(pool)));
+        }
+        let held = self.live().held();
+        if *publisher.held.borrow() != held {
+            publisher.held.replace(held.clone());
+            deltas.push(Delta::Held(held));
         }
         let alerts = self.alerts();
         if *publisher.alerts.borrow() != alerts {

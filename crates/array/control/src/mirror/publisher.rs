@@ -18,6 +18,7 @@ pub(crate) struct Publisher {
     pub(super) to: RefCell<Option<Sender<Vec<Delta>>>>,
     pub(super) pool: RefCell<Option<PoolFacts>>,
     pub(super) connections: RefCell<Option<ConnectionCounters>>,
+    pub(super) held: RefCell<qos::Report>,
     pub(super) alerts: RefCell<Vec<AlertView>>,
     pub(super) jobs: RefCell<BTreeMap<Uuid, JobView>>,
     pub(super) captures: RefCell<Vec<ObjectId>>,

@@ -37,6 +37,7 @@ pub(super) enum Delta {
     Session(u64, Option<Box<SessionInfo>>),
     Logins(Vec<Arc<LoginAttempt>>),
     Connections(ConnectionCounters),
+    Held(qos::Report),
     /// Refusals from one on, in place of all from its number on.
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
@@ -85,6 +86,7 @@ pub(super) struct View {
     pub refusals: VecDeque<LogEntry>,
     pub attention: Attention,
     pub events: EventLog,
+    pub held: qos::Report,
     pub recorder: Recorder,
     pub changes_made: ChangeLog,
 }
@@ -133,6 +135,10 @@ impl View {
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Logins(logins) => self.arrivals.logins = logins,
             Delta::Connections(connections) => self.arrivals.connections = connections,
+            Delta::Held(report) => {
+                let before = std::mem::replace(&mut self.held, report);
+                self.deleted_totals.held.add_ended(&before, &self.held);
+            }
             Delta::Refusals(refusals) => {
                 let known = self.refusals.back().map(|entry| entry.sequence);
                 let is_new = |entry: &LogEntry| known.is_none_or(|known| entry.sequence > known);
@@ -241,6 +247,7 @@ impl Facts for View {
         for (object, unit) in &self.units {
             totals.add(self.directory.share_of(*object).is_some(), unit);
         }
+        totals.held.add_all(&self.held);
         totals
     }
 
@@ -259,6 +266,10 @@ impl Facts for View {
 
     fn connections(&self) -> ConnectionCounters {
         self.arrivals.connections
+    }
+
+    fn held(&self) -> &qos::Report {
+        &self.held
     }
 
     fn jobs(&self) -> Vec<JobView> {

@@ -5,6 +5,7 @@ use crate::effect::DryRun;
 use crate::error::ControlError;
 use crate::host_groups::{HostGroupDelete, HostGroupSet, HostGroupShow};
 use crate::hosts::{HostDelete, HostSet, HostShow};
+use crate::qos::{QosAttach, QosPolicyDelete, QosPolicySet, QosPolicyShow};
 use crate::schedules::{ScheduleDelete, ScheduleSet, ScheduleShow};
 use crate::shares::{ShareDelete, ShareRollback, ShareSet, ShareShow};
 use crate::snapshots::{SnapshotDelete, SnapshotShow};
@@ -50,6 +51,10 @@ targets! {
     HostGroupShow: host_group of group;
     HostGroupSet: host_group of group;
     HostGroupDelete: host_group of group;
+    QosPolicyShow: policy of policy;
+    QosPolicySet: policy of policy;
+    QosPolicyDelete: policy of policy;
+    QosAttach: policy of policy;
     ScheduleShow: schedule of schedule;
     ScheduleSet: schedule of schedule;
     ScheduleDelete: schedule of schedule;

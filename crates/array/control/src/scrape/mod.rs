@@ -3,7 +3,7 @@
 pub(crate) mod totals;
 mod volumes;
 
-pub use totals::{IoTotals, Totals};
+pub use totals::{HeldTotals, IoTotals, Totals};
 pub use volumes::{ShareMetrics, VolumeMetrics, VolumeMetricsShow, VolumeMetricsView};
 
 use crate::error::ControlError;

@@ -2,6 +2,7 @@
 
 use crate::live::UnitFacts;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use unit::{IoLatency, IoStatistics, OffloadStatistics, Primitive};
 
 /// Reads and writes of several volumes or shares.
@@ -27,6 +28,41 @@ pub struct Totals {
     pub offload: BTreeMap<Primitive, OffloadStatistics>,
     /// Commands that ended with RESERVATION CONFLICT.
     pub reservation_conflicts: u64,
+    /// What limits have done to commands for volumes.
+    pub held: HeldTotals,
+}
+
+/// What limits have done to commands for the volumes that have a policy, and for those that had one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldTotals {
+    /// Commands that have waited and then began.
+    pub commands: u64,
+    /// Time that they waited, together.
+    pub time: Duration,
+    /// Commands that wait now.
+    pub waiting: u64,
+}
+
+impl HeldTotals {
+    /// Adds all volumes of a report.
+    pub(crate) fn add_all(&mut self, report: &qos::Report) {
+        for held in report.volumes.values() {
+            self.commands = self.commands.saturating_add(held.commands);
+            self.time = self.time.saturating_add(held.time);
+            self.waiting = self.waiting.saturating_add(held.waiting);
+        }
+    }
+
+    /// Adds the volumes that have no policy any more, or that had none in between: their counts have ended or begun
+    /// anew.
+    pub(crate) fn add_ended(&mut self, before: &qos::Report, after: &qos::Report) {
+        for (volume, held) in &before.volumes {
+            if after.volumes.get(volume).is_none_or(|after| after.commands < held.commands) {
+                self.commands = self.commands.saturating_add(held.commands);
+                self.time = self.time.saturating_add(held.time);
+            }
+        }
+    }
 }
 
 impl IoTotals {

@@ -39,6 +39,8 @@ pub struct VolumeMetrics {
     pub offload: Vec<OffloadRow>,
     /// Registrations and reservation.
     pub reservations: Reservations,
+    /// What limits have done to it; absent without a QoS policy.
+    pub held: Option<qos::Held>,
     /// Bytes that deleting it would free, as last counted.
     pub unique_bytes: Option<u64>,
     /// Bytes that deleting its snapshots would free, as last counted.
@@ -75,8 +77,9 @@ impl VolumeMetricsShow {
         let object = facts.object(record.object)?;
         let UnitFacts { counters, offload, reservations, .. } = self.unit(facts, record.object)?;
         let (unique_bytes, snapshot_bytes) = (facts.unique_bytes(&[record.object]), facts.snapshot_bytes(record.id));
+        let held = facts.limited_volume(record).map(|limited| limited.held);
         let record = record.clone();
-        Some(VolumeMetrics { record, object, counters, offload, reservations, unique_bytes, snapshot_bytes })
+        Some(VolumeMetrics { record, object, counters, offload, reservations, held, unique_bytes, snapshot_bytes })
     }
 
     fn share(&self, facts: &dyn Facts, record: &ShareRecord) -> Option<ShareMetrics> {

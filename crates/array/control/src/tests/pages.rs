@@ -165,6 +165,7 @@ fn volume_set(volume: &str) -> VolumeSet {
         warn_percent: None,
         critical_percent: None,
         labels: std::collections::BTreeMap::new(),
+        policy: None,
     }
 }
 

@@ -32,6 +32,7 @@ fn a_path_that_one_machine_of_a_cluster_lost_is_an_alert() {
         iqns: Some(vec![NODE1.to_owned(), NODE2.to_owned()]),
         addresses: None,
         chap: None,
+        policy: None,
     };
     array.run(both).unwrap();
     log_in_twice(&array, 1, NODE1);

@@ -23,6 +23,7 @@ fn a_commit_checks_the_tag_again() {
             warn_percent: Some(Some(percent)),
             critical_percent: None,
             labels: std::collections::BTreeMap::new(),
+            policy: None,
         },
         tags: None,
     };

@@ -247,7 +247,7 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     array.create_host("h0", "iqn.2026-01.org.example:h1");
     for number in 0..1100 {
         let (host, name) = (format!("h{number}"), Some(format!("h{}", number + 1)));
-        array.run(HostSet { host, name, iqns: None, addresses: None, chap: None }).unwrap();
+        array.run(HostSet { host, name, ..HostSet::default() }).unwrap();
     }
     let missed = mirror.news(news.known).unwrap();
     assert_eq!(missed.changes, None);

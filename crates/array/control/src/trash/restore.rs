@@ -111,6 +111,7 @@ impl TrashRestore {
             Trashed::Volume(volume) => {
                 directory.check_name_free(&name)?;
                 volume.name = name;
+                volume.policy = volume.policy.filter(|policy| directory.policy_by_id(*policy).is_some());
             }
             Trashed::Share(share) => {
                 directory.check_name_free(&name)?;

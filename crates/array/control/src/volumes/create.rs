@@ -159,6 +159,7 @@ impl VolumeCreate {
             warn_percent: None,
             critical_percent: None,
             labels: self.labels.clone(),
+            policy: None,
         };
         changes.push(record.put()?);
         control.commit(changes, vec![record.clone().into()], &[Change::VolumeAdded { object }]).await?;

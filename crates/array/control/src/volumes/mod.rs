@@ -26,6 +26,7 @@ use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::names::check_label;
 use crate::pools::state::Warning;
+use crate::qos::Limited;
 use crate::read::Read;
 pub use pool::MAX_VOLUME_BYTES;
 use pool::{ObjectId, ObjectInfo, Reservation};
@@ -58,6 +59,8 @@ pub struct VolumeView {
     pub source: Option<SourceView>,
     /// Grants by host name, `any` first.
     pub luns: Vec<LunView>,
+    /// Its QoS policy.
+    pub limited: Option<Limited>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
 }
@@ -162,7 +165,19 @@ impl dyn Facts + '_ {
         let snapshots = directory.snapshots_of(record.id).count();
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
         let (pool, warnings) = (self.pool_name().to_owned(), Vec::new());
-        Some(VolumeView { record, pool, object, unique_bytes, snapshot_bytes, snapshots, source, luns, warnings })
+        let limited = self.limited_volume(&record);
+        Some(VolumeView {
+            record,
+            pool,
+            object,
+            unique_bytes,
+            snapshot_bytes,
+            snapshots,
+            source,
+            luns,
+            limited,
+            warnings,
+        })
     }
 }
 

@@ -34,6 +34,9 @@ pub struct VolumeRecord {
     /// Labels, by which schedules find their members.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// QoS policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Uuid>,
 }
 
 impl Document for VolumeRecord {

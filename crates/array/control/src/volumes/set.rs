@@ -9,6 +9,7 @@ use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
 use crate::names::check_name;
+use crate::qos::{policy_in_words, wanted_policy};
 use crate::record::Document;
 use crate::request::Request;
 use crate::volumes::VolumeView;
@@ -40,6 +41,8 @@ pub struct VolumeSet {
     pub critical_percent: Option<Option<u8>>,
     /// Labels to set, and, without a value, to remove.
     pub labels: BTreeMap<String, Option<String>>,
+    /// QoS policy by name or id; `Some(None)`: none.
+    pub policy: Option<Option<String>>,
 }
 
 impl Request for VolumeSet {
@@ -149,6 +152,7 @@ impl VolumeSet {
             published.push(Change::ThresholdsChanged { object: Some(object) });
         }
         self.set_labels(&mut record)?;
+        record.policy = wanted_policy(&control.directory(), record.policy, self.policy.as_ref())?;
         if control.directory().volume_by_id(record.id) != Some(&record) {
             changes.push(record.put()?);
         }
@@ -236,6 +240,7 @@ impl VolumeSet {
             Some(value) => format!("label {key}={value}"),
             None => format!("no label {key}"),
         }));
+        changes.extend(self.policy.as_ref().map(policy_in_words));
         changes
     }
 }

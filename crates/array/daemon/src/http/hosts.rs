@@ -126,7 +126,7 @@ pub(super) async fn set(
         (None, true) => Some(None),
         (None, false) => None,
     };
-    let request = control::HostSet { host, name, iqns, addresses, chap };
+    let request = control::HostSet { host, name, iqns, addresses, chap, policy: None };
     revision::change(&array, condition, request, present, convert::host).await
 }
 

@@ -171,6 +171,7 @@ pub(super) async fn set(
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
         labels,
+        policy: None,
     };
     if dry_run.0 {
         return dry_run::answer_if(&array, condition, request, present, convert::volume).await;

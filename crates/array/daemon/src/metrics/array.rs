@@ -202,7 +202,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 33] = [
+const ALERTS: [(&str, &str); 34] = [
     ("audit-not-forwarded", "warning"),
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
@@ -227,6 +227,7 @@ const ALERTS: [(&str, &str); 33] = [
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),
     ("portal-unrecorded", "critical"),
+    ("qos-slow", "warning"),
     ("sanitize-failed", "critical"),
     ("schedule-failed", "warning"),
     ("schedule-late", "warning"),
