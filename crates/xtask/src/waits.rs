@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, usize, &str)] = &[
     ("engine/pool/src/core/large_tests.rs", 1, "processor time of its own thread, against that of another step"),
     ("testing/array_sim/src/host/tests.rs", 1, "virtual time"),
     ("testing/array_sim/src/tests.rs", 1, "virtual time"),
+    ("testing/array_sim/src/tests/limits.rs", 2, "virtual time"),
     ("array/windlass/tests/array/tokens.rs", 1, "a token expires with time; the pauses grow until it has"),
 ];
 

@@ -24,6 +24,11 @@ const READ_BYTES: usize = 64 << 10;
 /// slow.
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
+/// Time in which the array has to answer commands that limits do not delay, if the disk is quick and no command is ORDERED.
+const SWIFT: Duration = Duration::from_millis(300);
+/// Delay of a quick disk.
+const SWIFT_DELAY: u16 = 64;
+
 /// UNIT ATTENTION, BUS DEVICE RESET FUNCTION OCCURRED.
 const RESET_OCCURRED: (u8, u16) = (6, 0x2903);
 
@@ -299,10 +304,11 @@ impl Host {
         let key = self.index as u64 + 1;
         let scene = Scene { volume, stamp: id, lock: &lock, designator, key };
         let command = commands::draw(kind, &self.random, &scene);
+        let attribute = if self.shared.world.ordered { self.attribute() } else { TaskAttribute::SIMPLE };
         let request = Request {
             lun: lun(volume),
             cdb: command.cdb,
-            attribute: TaskAttribute::SIMPLE,
+            attribute,
             immediate: false,
             transfer: command.transfer.clone(),
         };
@@ -310,6 +316,14 @@ impl Host {
         self.log(format_args!("{tag:x} {command}"));
         let issued = self.shared.issue(command, id);
         session.outstanding.insert(tag, issued);
+    }
+
+    fn attribute(&self) -> TaskAttribute {
+        match self.random.below(10) {
+            0 => TaskAttribute::ORDERED,
+            1 => TaskAttribute::HEAD_OF_QUEUE,
+            _ => TaskAttribute::SIMPLE,
+        }
     }
 
     fn abort_task(&mut self, session: &mut Session) {
@@ -353,6 +367,7 @@ impl Host {
                         return Err(format!("a second response for task {tag:x}"));
                     };
                     session.note_attention(&issued, &completion);
+                    self.check_swift(&issued)?;
                     let by_function = session.functions.values().any(|function| function.tasks.contains(&tag));
                     self.shared.complete(&issued, &completion, by_function || session.logging_out)?;
                 }
@@ -381,6 +396,9 @@ impl Host {
         if let Some(reset) = function.reset {
             self.shared.end_reset(reset);
         }
+        if self.is_late(function.at) {
+            return Err(format!("{:?} took {:?}, as if it waited for limits", function.kind, function.at.elapsed()));
+        }
         let done = response == TaskManagementResponse::COMPLETE;
         if !done && function.kind == Kind::LogicalUnitReset {
             return Err(format!("LOGICAL UNIT RESET: {response:?}"));
@@ -394,6 +412,21 @@ impl Host {
             self.shared.bury(&issued);
         }
         Ok(())
+    }
+
+    /// Reservations are never delayed by limits, unless they are ORDERED or behind what is.
+    fn check_swift(&self, issued: &Issued) -> Result<(), String> {
+        let is_reservation = matches!(issued.command.kind, Kind::Register | Kind::Reserve | Kind::Release);
+        if is_reservation && !self.shared.world.ordered && self.is_late(issued.at) {
+            return Err(format!("{} took {:?}, as if limits applied to it", issued.command, issued.at.elapsed()));
+        }
+        Ok(())
+    }
+
+    /// True if limits can be the only reason for an answer that came so late.
+    fn is_late(&self, since: Instant) -> bool {
+        let world = &self.shared.world;
+        world.limits && !world.faulty && world.delay <= SWIFT_DELAY && since.elapsed() > SWIFT
     }
 
     fn check_bounds(&self, session: &mut Session) -> Result<(), String> {

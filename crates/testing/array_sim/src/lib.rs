@@ -11,6 +11,7 @@
 mod commands;
 mod environment;
 mod host;
+mod limits;
 mod machine;
 mod model;
 mod nfs;
@@ -22,6 +23,7 @@ mod world;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use host::{Connector, Host};
+use limits::Administrator;
 use machine::Machine;
 use media::SimDisk;
 use random::Random;
@@ -79,13 +81,16 @@ struct Run {
     machine: Rc<RefCell<Option<Machine>>>,
     began: Instant,
     random: Random,
+    /// Sets limits, if the world has any.
+    administrator: RefCell<Option<Administrator>>,
 }
 
 impl Run {
     fn new(shared: Rc<Shared>) -> Self {
         let disk = SimDisk::new(shared.world.disk());
         let random = Random::new(shared.world.seed ^ 0xd15a_57e5);
-        Self { shared, disk, machine: Rc::default(), began: Instant::now(), random }
+        let administrator = shared.world.limits.then(|| Administrator::new(shared.world.seed)).into();
+        Self { shared, disk, machine: Rc::default(), began: Instant::now(), random, administrator }
     }
 
     fn connector(&self) -> Connector {
@@ -205,6 +210,11 @@ impl Run {
             }
             if let Some(machine) = &mut *self.machine.borrow_mut() {
                 machine.poll(context);
+                if let Some(administrator) = &mut *self.administrator.borrow_mut()
+                    && let Err(error) = administrator.poll(context, machine, &self.shared)
+                {
+                    return Poll::Ready(Err(error));
+                }
             }
             future.as_mut().poll(context).map(Ok)
         })

@@ -84,6 +84,10 @@ pub(crate) struct World {
     pub nfs_hosts: usize,
     /// Calls of each of them.
     pub nfs_calls: u64,
+    /// Volumes and hosts have limits, which change.
+    pub limits: bool,
+    /// Some commands are ORDERED or HEAD OF QUEUE.
+    pub ordered: bool,
 }
 
 impl World {
@@ -109,6 +113,9 @@ impl World {
         let nfs_hosts = choose(&[0, 1, 2, 2]) as usize;
         let nfs_calls = commands / 2 / nfs_hosts.max(1) as u64 + 1;
         let commands = commands / hosts as u64 + 1;
+        let random = Random::new(seed ^ 0x6c69_6d69_7473);
+        let limits = random.chance(40);
+        let ordered = limits && random.chance(50);
         Self {
             seed,
             hosts,
@@ -125,6 +132,8 @@ impl World {
             weights,
             nfs_hosts,
             nfs_calls,
+            limits,
+            ordered,
         }
     }
 
