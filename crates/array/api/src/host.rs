@@ -4,6 +4,7 @@
 //! that the array generated: only the response to that request carries it.
 
 use crate::HostWarning;
+use crate::QosHeld;
 use crate::redacted::redacted_debug;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,12 @@ pub struct Host {
     pub primitives: Vec<HostPrimitive>,
     /// Volumes granted to this host by name; grants to any host are not listed.
     pub luns: Vec<HostLun>,
+    /// Name of its QoS policy; absent: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
+    /// What limits have done to its commands; absent without a QoS policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_held: Option<QosHeld>,
     /// Warnings about its paths, logins and authentication.
     #[serde(default)]
     pub warnings: Vec<HostWarning>,
@@ -185,6 +192,9 @@ pub struct HostSet {
     /// Stop requiring CHAP. Excludes `chap`.
     #[serde(default)]
     pub remove_chap: bool,
+    /// QoS policy, by name or id; empty: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
 }
 
 redacted_debug!(GeneratedSecrets {} hides { chap_secret, mutual_chap_secret });

@@ -15,7 +15,7 @@ pub struct SearchQuery {
 /// Object that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Found {
-    /// `volume`, `snapshot`, `share`, `host`, `host-group` or `job`.
+    /// `volume`, `snapshot`, `share`, `host`, `host-group`, `qos-policy` or `job`.
     pub kind: String,
     /// Name by which requests find it; of a job, its id.
     pub name: String,
@@ -40,4 +40,7 @@ pub struct Capabilities {
     /// Conditional changes (`If-Match`).
     #[serde(default)]
     pub revisions: bool,
+    /// QoS policies (`/api/v1/qos-policies`).
+    #[serde(default)]
+    pub qos: bool,
 }

@@ -1,6 +1,6 @@
 //! Volumes: block devices with a name, a size and a permanent SCSI identifier.
 
-use crate::Warning;
+use crate::{QosHeld, Warning};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,6 +72,12 @@ pub struct Volume {
     pub created: Timestamp,
     /// Grants of the volume: where hosts find it.
     pub luns: Vec<VolumeLun>,
+    /// Name of its QoS policy; absent: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
+    /// What limits have done to its commands; absent without a QoS policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_held: Option<QosHeld>,
     /// Warnings about the change that this is the reply to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -198,6 +204,9 @@ pub struct VolumeSet {
     /// Labels to set; `null` removes one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Option<String>>,
+    /// QoS policy, by name or id; empty: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
 }
 
 /// Request to return a volume to the content and size of one of its snapshots.

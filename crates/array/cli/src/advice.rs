@@ -9,7 +9,7 @@ use text::terminal::word;
 
 /// Words in capitals that stand for an object or setting which a problem or alert can name. Others, such as FILE or
 /// SIZE, stand for what only the user knows.
-const NAMED: [&str; 16] = [
+const NAMED: [&str; 17] = [
     "CHANNEL",
     "COMMITMENT",
     "GROUP",
@@ -18,6 +18,7 @@ const NAMED: [&str; 16] = [
     "JOB",
     "NAME",
     "NOUN",
+    "POLICY",
     "POOL",
     "SCHEDULE",
     "SETTING",
@@ -98,7 +99,11 @@ impl Names {
         let given: BTreeMap<String, String> =
             parameters.iter().map(|(name, value)| (name.to_ascii_uppercase(), value.clone())).collect();
         let object = parameters.get("noun").zip(parameters.get("name")).map(|(noun, name)| {
-            let noun = if noun == "host-group" { "group" } else { noun };
+            let noun = match noun.as_str() {
+                "host-group" => "group",
+                "qos-policy" => "policy",
+                noun => noun,
+            };
             (noun.to_ascii_uppercase(), name.clone())
         });
         let users = problem.users.iter().filter_map(|user| match user.kind.as_str() {
@@ -204,6 +209,7 @@ mod tests {
             ("host", "host-group", "windlass host-group set GROUP --remove x"),
             ("host-group", "access", "windlass access revoke VOLUME --group x"),
             ("volume", "access", "windlass access revoke x --all"),
+            ("qos-policy", "volume", "windlass qos delete x --force"),
         ] {
             assert_eq!(in_use(noun, kind), Some(format!("do this:  {expected}")), "{noun} {kind}");
         }

@@ -125,6 +125,8 @@ impl Resource for Host {
         column("sessions", |host| Value::Number(host.sessions)),
         column("luns", |host| luns(host).into()),
         column("warnings", |host| warnings(host).into()),
+        wide("policy", |host| host.qos_policy.clone().into()),
+        wide("limits", |host| crate::qos::limits(host.qos_policy.as_deref(), host.qos_held.as_ref()).into()),
         wide("addresses", |host| addresses(host).into()),
         wide("works", |host| primitives(host, PrimitiveStatus::Supported).into()),
         wide("refused", |host| primitives(host, PrimitiveStatus::NotSupported).into()),
@@ -206,6 +208,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 addresses: (!address.is_empty() || *no_address).then(|| address.clone()),
                 chap: chap.read()?,
                 remove_chap: *no_chap,
+                qos_policy: None,
             };
             if set == HostSet::default() {
                 let message =

@@ -38,6 +38,7 @@ mod pool;
 mod portal;
 mod private_file;
 mod profile;
+mod qos;
 mod reservation;
 mod schedule;
 mod secret;
@@ -139,6 +140,9 @@ pub enum Noun {
     /// Schedules: snapshots at set times, and rules that remove old ones
     #[command(alias = "schedules", subcommand)]
     Schedule(schedule::Verb),
+    /// QoS policies: limits of volumes and hosts, and their shares
+    #[command(alias = "qos-policy", subcommand)]
+    Qos(qos::Verb),
     /// Trash: deleted volumes, shares and snapshots, which can be restored
     #[command(subcommand)]
     Trash(trash::Verb),
@@ -293,6 +297,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::File(verb) => file::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
         Noun::Schedule(verb) => schedule::run(verb, &client, &mut output).await,
+        Noun::Qos(verb) => qos::run(verb, &client, &mut output).await,
         Noun::Trash(verb) => trash::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,

@@ -5,7 +5,7 @@ use crate::effect::{self, DryRun};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use crate::{job, percent, pool, trash};
+use crate::{job, percent, pool, qos, trash};
 use api::size::SizeError;
 use api::{Pool, Reserve, Snapshot, TrashKind, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 use hyper::Method;
@@ -259,6 +259,8 @@ impl Resource for Volume {
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
         }),
+        wide("policy", |volume| volume.qos_policy.clone().into()),
+        wide("limits", |volume| qos::limits(volume.qos_policy.as_deref(), volume.qos_held.as_ref()).into()),
         wide("labels", |volume| labels(volume).into()),
         wide("naa", |volume| volume.naa.as_str().into()),
         wide("serial", |volume| volume.serial.as_str().into()),
@@ -397,6 +399,7 @@ async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<
         warn_percent: *warn,
         critical_percent: *critical,
         labels: label.iter().cloned().collect(),
+        qos_policy: None,
     };
     if rehearsal.dry_run {
         return change(name, &set, client, output).await;

@@ -42,6 +42,7 @@ mod people;
 mod pools;
 mod portals;
 mod problem;
+mod qos;
 mod reservations;
 mod revision;
 mod schedules;
@@ -100,6 +101,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(snapshots::routes())
         .merge(trash::routes())
         .merge(schedules::routes())
+        .merge(qos::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())
         .merge(access::routes())

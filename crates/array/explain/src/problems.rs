@@ -219,7 +219,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     of(
         "in-use",
         "The object is in use, and cannot be deleted or replaced.",
-        &["Access is granted.", "A host has a session.", "A group has it as a member."],
+        &[
+            "Access is granted.",
+            "A host has a session.",
+            "A group has it as a member.",
+            "A policy has volumes or hosts.",
+        ],
         &[
             Do("The error lists the users. End their use first: sessions, grants, memberships."),
             Run("windlass session drop ID"),
@@ -228,6 +233,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             Run("windlass access revoke VOLUME --host HOST"),
             Run("windlass access revoke VOLUME --group GROUP"),
             Run("windlass host-group set GROUP --remove HOST"),
+            Run("windlass qos delete POLICY --force"),
             Do("A roll-back interrupts the hosts with --force:"),
             Run("windlass volume rollback VOLUME SNAPSHOT --force"),
         ],

@@ -6,6 +6,7 @@ mod files;
 mod history;
 mod nfs;
 mod offload;
+mod qos;
 mod schedules;
 mod shares;
 mod trash;
@@ -32,6 +33,7 @@ pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 use notification::alert_id;
 pub(super) use offload::{offload, offload_sums, refusal};
 use pool::Growth;
+pub(super) use qos::{burst, burst_or_none, detached, qos_policy};
 pub(super) use schedules::{schedule, schedule_preview, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
 use std::sync::Arc;
@@ -213,6 +215,7 @@ pub(super) fn ended_alert(view: Arc<control::EndedAlertView>) -> Alert {
 
 pub(super) fn host(view: HostView) -> Host {
     let text = |secret: Secret| secret.expose().to_owned();
+    let (qos_policy, qos_held) = qos::limited(view.limited);
     Host {
         id: view.record.id,
         name: view.record.name,
@@ -230,6 +233,8 @@ pub(super) fn host(view: HostView) -> Host {
                 iscsi_url: unit.iscsi_url,
             })
             .collect(),
+        qos_policy,
+        qos_held,
         warnings: view.warnings.into_iter().map(host_warning).collect(),
         created: view.record.created,
         generated: view.generated.map(|generated| GeneratedSecrets {

@@ -116,7 +116,7 @@ pub(super) async fn set(
     Body(body): Body<HostSet>,
 ) -> Result<Response, Fault> {
     let present = control::HostShow { host: host.clone() };
-    let HostSet { name, iqns, addresses, chap, remove_chap } = body;
+    let HostSet { name, iqns, addresses, chap, remove_chap, qos_policy } = body;
     let chap = match (chap, remove_chap) {
         (Some(_), true) => {
             let detail = "chap and remove_chap exclude each other".to_owned();
@@ -126,7 +126,8 @@ pub(super) async fn set(
         (None, true) => Some(None),
         (None, false) => None,
     };
-    let request = control::HostSet { host, name, iqns, addresses, chap, policy: None };
+    let policy = qos_policy.map(|policy| Some(policy).filter(|policy| !policy.is_empty()));
+    let request = control::HostSet { host, name, iqns, addresses, chap, policy };
     revision::change(&array, condition, request, present, convert::host).await
 }
 

@@ -174,7 +174,7 @@ impl Fault {
             kind: format!("urn:windlass:problem:{code}"),
             title: code.replace('-', " "),
             status: status.as_u16(),
-            fields: fields::of(code, &detail),
+            fields: fields::of(code, &detail, &parameters),
             detail,
             code: code.to_owned(),
             help,

@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 #[derive(Clone)]
 pub(super) struct Searches(Arc<Semaphore>);
 
-/// Finds volumes, shares, hosts, host groups, snapshots and jobs by a part of a name, identifier or
+/// Finds volumes, shares, hosts, host groups, QoS policies, snapshots and jobs by a part of a name, identifier or
 /// address; at most 20, those whose name begins with the text first.
 #[utoipa::path(
     get,
@@ -52,7 +52,13 @@ pub(super) async fn search(
 )]
 pub(super) async fn capabilities(State(array): State<ArrayHandle>) -> Result<Json<Capabilities>, Fault> {
     let version = crate::VERSION.to_owned();
-    let convert =
-        |shares| Capabilities { version: version.clone(), shares, history: true, live: true, revisions: true };
+    let convert = |shares| Capabilities {
+        version: version.clone(),
+        shares,
+        history: true,
+        live: true,
+        revisions: true,
+        qos: true,
+    };
     answer::show(&array, control::SharesServed, convert).await
 }

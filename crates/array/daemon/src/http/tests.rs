@@ -11,6 +11,7 @@ mod lists;
 mod live;
 mod metrics;
 pub(crate) mod people;
+mod qos;
 mod reads;
 mod revisions;
 mod rights;

@@ -3,18 +3,19 @@
 use crate::http::answer::listing;
 use crate::http::dry_run::{self, DryRun};
 use crate::http::extract::{Body, Path, Query, made};
-use crate::http::problem::Fault;
+use crate::http::problem::{Fault, Refusal};
 use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
 use crate::laboratory::LABEL;
+use crate::people::Caller;
 use api::{
     ANY_HOST, Job, JobStart, List, OffloadStatistics, Trashed, TreeNode, Volume, VolumeCreate, VolumeDelete,
     VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
 };
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::{Extension, Json};
 use control::{Grantee, Noun};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -124,7 +125,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<St
     revision::show(&array, control::VolumeShow { volume }, convert::volume).await
 }
 
-/// Changes name, size and settings of a volume, atomically.
+/// Changes name, size and settings of a volume, atomically. A token of volumes does not change their QoS policies.
 #[utoipa::path(
     patch,
     path = "/api/v1/volumes/{volume}",
@@ -142,6 +143,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<St
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
     dry_run: DryRun,
+    caller: Option<Extension<Caller>>,
     condition: IfMatch,
     Path(volume): Path<String>,
     Body(body): Body<VolumeSet>,
@@ -157,7 +159,13 @@ pub(super) async fn set(
         warn_percent,
         critical_percent,
         labels,
+        qos_policy,
     } = body;
+    let is_scoped = caller.is_some_and(|caller| caller.scopes.volumes.is_some());
+    if qos_policy.is_some() && is_scoped {
+        let detail = "a token of volumes does not change their QoS policies".to_owned();
+        return Err(Refusal::OutsideScope { detail }.into());
+    }
     check_labels(labels.iter().filter(|(_, value)| value.is_some()).map(|(key, _)| key))?;
     let unless_zero = |percent: u8| (percent != 0).then_some(percent);
     let request = control::VolumeSet {
@@ -171,7 +179,7 @@ pub(super) async fn set(
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
         labels,
-        policy: None,
+        policy: qos_policy.map(|policy| Some(policy).filter(|policy| !policy.is_empty())),
     };
     if dry_run.0 {
         return dry_run::answer_if(&array, condition, request, present, convert::volume).await;

@@ -29,6 +29,7 @@ impl Collector for Array {
         self.pool(&mut encoder)?;
         self.io(&mut encoder)?;
         self.offload(&mut encoder)?;
+        self.limits(&mut encoder)?;
         self.sessions(&mut encoder)?;
         log(&mut encoder)?;
         reactor(&mut encoder, &self.measurements)?;
@@ -109,6 +110,15 @@ impl Array {
         let miscompares = of(Primitive::Ats).map_or(0, |of| of.miscompares);
         let rows = vec![(Labels::new(), (miscompares, totals.reservation_conflicts))];
         offload::lock_conflicts(encoder, "lock_conflicts", rows)
+    }
+
+    fn limits(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let held = &self.view.totals.held;
+        let help = "Time that commands have waited for limits of QoS policies";
+        counter_seconds(encoder, "qos_delay_seconds", help, row(held.time.as_secs_f64()))?;
+        let help = "Commands that have waited for limits of QoS policies";
+        counter(encoder, "qos_delayed_commands", help, row(held.commands))?;
+        gauge(encoder, "qos_waiting_commands", "Commands that wait for limits of QoS policies", row(held.waiting))
     }
 
     fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Metrics of each volume and share. Gauges that are rarely other than 0 are left out where they are 0.
 
-use super::family::{Labels, gauge};
+use super::family::{Labels, counter, counter_seconds, gauge};
 use super::io;
 use super::offload::{self, Row, with};
 use control::{
@@ -24,6 +24,7 @@ impl Collector for Volumes {
         io::families(&mut encoder, "volume_io", &volumes.collect::<Vec<_>>())?;
         let shares = self.0.shares.iter().filter_map(|of| Some(reads_and_writes(&of_share(of), of.counters.as_ref()?)));
         io::families(&mut encoder, "share_io", &shares.collect::<Vec<_>>())?;
+        self.limits(&mut encoder)?;
         self.offload(&mut encoder)
     }
 }
@@ -65,6 +66,19 @@ impl Volumes {
         gauge(encoder, "volume_reserved", "1 when an initiator holds a reservation of the volume", reserved)?;
         let in_flight = rows(|volume| not_zero(volume.counters.as_ref()?.queue_depth));
         gauge(encoder, "volume_commands_in_flight", "SCSI commands in flight", in_flight)
+    }
+
+    /// Of volumes that have a QoS policy.
+    fn limits(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let limited = || self.0.volumes.iter().filter_map(|volume| Some((label(volume), volume.held?)));
+        let delay = limited().map(|(label, held)| (label, held.time.as_secs_f64())).collect();
+        let help = "Time that commands have waited for limits of QoS policies";
+        counter_seconds(encoder, "volume_qos_delay_seconds", help, delay)?;
+        let commands = limited().map(|(label, held)| (label, held.commands)).collect();
+        let help = "Commands that have waited for limits of QoS policies";
+        counter(encoder, "volume_qos_delayed_commands", help, commands)?;
+        let waiting = limited().filter_map(|(label, held)| Some((label, not_zero(held.waiting)?))).collect();
+        gauge(encoder, "volume_qos_waiting_commands", "Commands that wait for limits of QoS policies", waiting)
     }
 
     fn shares(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {

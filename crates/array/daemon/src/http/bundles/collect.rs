@@ -37,6 +37,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("shares.json", "/api/v1/shares?limit=1000"),
     ("snapshots.json", "/api/v1/snapshots?limit=1000"),
     ("schedules.json", "/api/v1/schedules"),
+    ("qos-policies.json", "/api/v1/qos-policies"),
     ("trash.json", "/api/v1/trash"),
     ("hosts.json", "/api/v1/hosts?limit=1000"),
     ("host-groups.json", "/api/v1/host-groups?limit=1000"),

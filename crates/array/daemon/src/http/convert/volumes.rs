@@ -1,11 +1,12 @@
 //! Volumes, snapshots and their space.
 
-use super::{kept, warning};
+use super::{kept, qos, warning};
 use api::{Reserve, Snapshot, Source, SourceKind, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace};
 use control::{SnapshotView, SourceRecord, SpaceView, TreeView, VolumeView};
 use pool::ObjectInfo;
 
 pub(in crate::http) fn volume(view: VolumeView) -> Volume {
+    let (qos_policy, qos_held) = qos::limited(view.limited);
     Volume {
         id: view.record.id,
         naa: view.record.naa.to_string(),
@@ -41,6 +42,8 @@ pub(in crate::http) fn volume(view: VolumeView) -> Volume {
             .into_iter()
             .map(|unit| VolumeLun { host: unit.name.unwrap_or_default(), lun: unit.lun, iscsi_url: unit.iscsi_url })
             .collect(),
+        qos_policy,
+        qos_held,
         warnings: view.warnings.into_iter().map(warning).collect(),
     }
 }

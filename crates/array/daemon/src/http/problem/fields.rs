@@ -1,4 +1,5 @@
-//! Fields of requests that conditions are about. A condition that can be about several fields has none here.
+//! Fields of requests that conditions are about. A condition that can be about several fields has none here: it
+//! names its field as a parameter.
 
 use api::FieldProblem;
 
@@ -26,10 +27,15 @@ const FIELDS: &[(&str, &str)] = &[
     ("wrong-password", "present_password"),
 ];
 
+/// Parameter of a condition that is its field.
+const PARAMETER: &str = "field";
+
 /// Fields that a condition is about, with its description.
-pub(super) fn of(code: &str, detail: &str) -> Vec<FieldProblem> {
-    let named = FIELDS.iter().filter(|(own, _)| *own == code);
-    named.map(|(_, field)| FieldProblem { field: (*field).to_owned(), message: detail.to_owned() }).collect()
+pub(super) fn of(code: &str, detail: &str, parameters: &[(&str, String)]) -> Vec<FieldProblem> {
+    let of_code = FIELDS.iter().filter(|(own, _)| *own == code).map(|(_, field)| *field);
+    let of_condition = parameters.iter().filter(|(name, _)| *name == PARAMETER).map(|(_, field)| field.as_str());
+    let problem = |field: &str| FieldProblem { field: field.to_owned(), message: detail.to_owned() };
+    of_code.chain(of_condition).map(problem).collect()
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ async fn furnish(plane: &Plane) {
     make(plane, "/api/v1/shares/s1/exports", json!({ "any": true })).await;
     let when = json!({ "daily": { "minute": 120 } });
     make(plane, "/api/v1/schedules", json!({ "name": "nightly", "when": when, "volumes": ["v1"], "keep": {} })).await;
+    make(plane, "/api/v1/qos-policies", json!({ "name": "bronze", "iops": 2000 })).await;
     make(plane, "/api/v1/tokens", json!({ "name": "t1", "role": "viewer" })).await;
     let settings = json!({ "kind": "syslog", "server": "192.0.2.7", "transport": "udp" });
     make(plane, "/api/v1/channels", json!({ "name": "c1", "settings": settings })).await;
@@ -63,6 +64,7 @@ async fn a_dry_run_of_every_operation_that_has_one_answers_and_leaves_no_trace()
         ("host_delete", "DELETE", "/api/v1/hosts/h1", None),
         ("host_group_delete", "DELETE", "/api/v1/host-groups/g1", None),
         ("host_group_set", "PATCH", "/api/v1/host-groups/g1", Some(json!({ "remove": ["h1"] }))),
+        ("qos_policy_delete", "DELETE", "/api/v1/qos-policies/bronze?force=true", None),
         ("schedule_delete", "DELETE", "/api/v1/schedules/nightly", None),
         ("session_delete", "DELETE", "/api/v1/sessions/7", None),
         ("trash_delete", "DELETE", "/api/v1/trash/gone", None),

@@ -33,6 +33,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         ("/api/v1/hosts", host, 201),
         ("/api/v1/host-groups", json!({ "name": "g1", "hosts": [] }), 201),
         ("/api/v1/schedules", schedule, 201),
+        ("/api/v1/qos-policies", json!({ "name": "bronze", "iops": 2000 }), 201),
     ] {
         let (found, answer) = post(&app, path, body).await;
         assert_eq!(found.as_u16(), status, "{path}: {answer}");
@@ -63,6 +64,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         let path = path.replace("{volume}", "v1").replace("{snapshot}", "v1@monday").replace("{host}", "h1");
         let path = path.replace("{group}", group).replace("{pool}", "p0").replace("{portal}", "1");
         let path = path.replace("{job}", &job).replace("{share}", "s1").replace("{schedule}", "gold");
+        let path = path.replace("{policy}", "bronze");
         let path = path.replace("{code}", "in-use");
         let query = match path.as_str() {
             "/api/v1/connect/plan" => "?system=esxi&host=h1&volume=v1",

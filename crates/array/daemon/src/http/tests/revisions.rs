@@ -29,6 +29,7 @@ async fn with_objects() -> Router {
     post(&app, "/api/v1/host-groups", json!({ "name": "g1", "hosts": [] })).await;
     let schedule = json!({ "name": "nightly", "when": { "daily": { "minute": 120 } }, "volumes": ["v1"], "keep": {} });
     post(&app, "/api/v1/schedules", schedule).await;
+    post(&app, "/api/v1/qos-policies", json!({ "name": "bronze", "iops": 2000 })).await;
     app
 }
 
@@ -41,6 +42,7 @@ async fn the_second_of_two_administrators_is_told_what_the_first_changed() {
         ("/api/v1/hosts/h1", json!({ "addresses": ["192.0.2.1"] }), json!({ "addresses": [] })),
         ("/api/v1/host-groups/g1", json!({ "add": ["h1"] }), json!({ "remove": ["h1"] })),
         ("/api/v1/schedules/nightly", json!({ "keep_last": 5 }), json!({ "paused": true })),
+        ("/api/v1/qos-policies/bronze", json!({ "iops": 3000 }), json!({ "weight": 200 })),
     ] {
         let (_, known, _) = ask(&app, "GET", path, &[], Value::Null).await;
         let known = known.unwrap_or_else(|| panic!("{path} has no tag"));
