@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// Checks what a document says without regard to an array.
 pub(crate) fn values(configuration: &Configuration) -> Result<(), Invalid> {
-    for kind in [Kind::Volume, Kind::Share, Kind::Host, Kind::HostGroup, Kind::Schedule] {
+    for kind in [Kind::QosPolicy, Kind::Volume, Kind::Share, Kind::Host, Kind::HostGroup, Kind::Schedule] {
         for name in configuration.objects(kind).into_iter().flat_map(|objects| objects.keys()) {
             let fault = if kind == Kind::Host { text::name::host_fault(name) } else { text::name::fault(name) };
             if let Some(reason) = fault {
@@ -71,6 +71,13 @@ pub(crate) fn references(present: &Configuration, wanted: &Configuration) -> Res
         for (name, fields) in wanted.objects(kind).into_iter().flatten() {
             check(kind, name, at, to, word(fields.get(at)))?;
             grantee(kind, name, word(fields.get("host")))?;
+        }
+    }
+    for kind in [Kind::Volume, Kind::Host] {
+        for (name, fields) in wanted.objects(kind).into_iter().flatten() {
+            if let Some(policy) = fields.get("qos_policy").and_then(Value::as_str) {
+                check(kind, name, "qos_policy", Kind::QosPolicy, policy)?;
+            }
         }
     }
     for (name, fields) in wanted.objects(Kind::HostGroup).into_iter().flatten() {

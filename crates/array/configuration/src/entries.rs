@@ -3,7 +3,9 @@
 
 use crate::Fields;
 use crate::error::{Invalid, field};
-use api::{AccessState, ChannelSettings, CopyPolicy, Keep, NfsVersion, QuietHours, Reserve, Role, Severity, Squash};
+use api::{
+    AccessState, ChannelSettings, CopyPolicy, Keep, NfsVersion, QosBurst, QuietHours, Reserve, Role, Severity, Squash,
+};
 use api::{TokenScopes, When};
 use ipnet::IpNet;
 use jiff::Timestamp;
@@ -22,6 +24,8 @@ pub enum Kind {
     Portal,
     /// Target port group.
     PortGroup,
+    /// QoS policy.
+    QosPolicy,
     /// Volume without its content.
     Volume,
     /// Share without its files.
@@ -46,10 +50,11 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a document.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Pool,
         Self::Portal,
         Self::PortGroup,
+        Self::QosPolicy,
         Self::Volume,
         Self::Share,
         Self::Host,
@@ -68,6 +73,7 @@ impl Kind {
             Self::Pool => "pool",
             Self::Portal => "portal",
             Self::PortGroup => "port_group",
+            Self::QosPolicy => "qos_policy",
             Self::Volume => "volume",
             Self::Share => "share",
             Self::Host => "host",
@@ -87,6 +93,7 @@ impl Kind {
             Self::Pool => "Settings of the pool. Percentages of its size; without commitment_limit_percent, no limit.",
             Self::Portal => "Network portals, by the address they listen on (windlass.toml has the addresses).",
             Self::PortGroup => "Target port groups and their access states.",
+            Self::QosPolicy => "QoS policies: limits that volumes and hosts have by qos_policy.",
             Self::Volume => "Volumes, without their content.",
             Self::Share => "Shares, without their files.",
             Self::Host => "Hosts, without their CHAP secrets. A new host may have secret and mutual_secret in chap.",
@@ -178,6 +185,31 @@ pub struct PortGroup {
     pub preferred: bool,
 }
 
+/// QoS policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QosPolicy {
+    /// Name.
+    pub name: String,
+    /// Operations per second; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u64>,
+    /// Bytes per second; absent: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<u64>,
+    /// Share beside others.
+    pub weight: u32,
+    /// Its volumes share one allowance.
+    #[serde(default)]
+    pub shared: bool,
+    /// Operations per second of a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_burst: Option<QosBurst>,
+    /// Bytes per second of a burst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_burst: Option<QosBurst>,
+}
+
 /// Volume without its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,6 +233,9 @@ pub struct Volume {
     /// Percentage of its size whose mapping raises a critical event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_percent: Option<u8>,
+    /// QoS policy, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
     /// Labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -256,6 +291,9 @@ pub struct Host {
     /// Addresses from which it uses shares.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
+    /// QoS policy, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos_policy: Option<String>,
     /// CHAP, if it has to authenticate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap: Option<Chap>,
@@ -440,6 +478,13 @@ impl Entry for PortGroup {
     const KIND: Kind = Kind::PortGroup;
     fn name(&self) -> String {
         self.id.to_string()
+    }
+}
+
+impl Entry for QosPolicy {
+    const KIND: Kind = Kind::QosPolicy;
+    fn name(&self) -> String {
+        self.name.clone()
     }
 }
 

@@ -20,7 +20,8 @@ mod tests;
 pub use channel::SecretChange;
 pub use document::{Configuration, Format};
 pub use entries::{
-    Access, Channel, Chap, Export, Host, HostGroup, Kind, Pool, PortGroup, Portal, Schedule, Share, Token, User, Volume,
+    Access, Channel, Chap, Export, Host, HostGroup, Kind, Pool, PortGroup, Portal, QosPolicy, Schedule, Share, Token,
+    User, Volume,
 };
 pub use error::Invalid;
 pub use plan::Plan;

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::document::{Configuration, FORMAT, Format, MAX_OBJECTS};
 use crate::entries::{
-    Access, Channel, Export, Host, HostGroup, Pool, PortGroup, Portal, Schedule, Share, Token, User, Volume,
+    Access, Channel, Export, Host, HostGroup, Pool, PortGroup, Portal, QosPolicy, Schedule, Share, Token, User, Volume,
 };
 use crate::error::Invalid;
 use api::MAX_DOCUMENT_BYTES;
@@ -18,6 +18,7 @@ struct Document {
     pool: Option<Pool>,
     portal: Option<Vec<Portal>>,
     port_group: Option<Vec<PortGroup>>,
+    qos_policy: Option<Vec<QosPolicy>>,
     volume: Option<Vec<Volume>>,
     share: Option<Vec<Share>>,
     host: Option<Vec<Host>>,
@@ -51,6 +52,7 @@ impl Configuration {
         configuration.add_if(pool)?;
         configuration.add_if(document.portal)?;
         configuration.add_if(document.port_group)?;
+        configuration.add_if(document.qos_policy)?;
         configuration.add_if(document.volume)?;
         configuration.add_if(document.share)?;
         configuration.add_if(document.host)?;

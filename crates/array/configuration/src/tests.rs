@@ -32,6 +32,7 @@ fn volume(name: &str, size_bytes: u64) -> crate::Volume {
         write_cache: false,
         warn_percent: None,
         critical_percent: None,
+        qos_policy: None,
         labels: Default::default(),
     }
 }
@@ -165,6 +166,7 @@ fn random_configurations_converge() {
             name: format!("h{at}"),
             iqns: some(3).into_iter().map(|of| format!("iqn.2026-01.org.example:{at}-{of}")).collect(),
             addresses: Vec::new(),
+            qos_policy: None,
             chap: random.chance(30).then(|| crate::Chap {
                 user: format!("u{}", random.below(2)),
                 secret: None,
@@ -192,6 +194,21 @@ fn steps(before: &str, after: &str) -> Vec<String> {
         format!("{} {} {}: {about}", step.op.name(), step.kind.name(), step.name)
     };
     plan.steps.iter().map(word).collect()
+}
+
+#[test]
+fn volumes_and_hosts_have_policies_that_exist() {
+    let policy = "qos_policy = [{ name = \"bronze\", iops = 2000, weight = 100 }]\n";
+    for object in [
+        "host = [{ name = \"h1\", addresses = [\"192.0.2.7\"], qos_policy = \"bronze\" }]\n",
+        "volume = [{ name = \"v9\", size_bytes = 512, reserve = \"thin\", zero_detection = true, write_cache = false, qos_policy = \"bronze\" }]\n",
+    ] {
+        let none = read("format = 1\nqos_policy = []\nhost = []\nvolume = []\n").unwrap();
+        let with = read(&format!("format = 1\n{policy}{object}")).unwrap();
+        assert_eq!(planned(&none, with).unwrap().steps.len(), 2, "{object}");
+        let error = planned(&none, read(&format!("format = 1\n{object}")).unwrap()).unwrap_err();
+        assert_eq!(error.reason, "there is no qos policy \"bronze\"", "{object}");
+    }
 }
 
 /// Schedules may have shares, and were refused for the want of a volume of that name.

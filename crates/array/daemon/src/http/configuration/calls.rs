@@ -25,13 +25,14 @@ pub(super) struct Call {
 }
 
 /// Order of calls. What frees names, numbers and addresses comes before what takes them, and what removes content
-/// comes last.
+/// comes last, but for policies, which nothing has any more then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Revoke,
     Release,
     Drop,
     Pool,
+    Policies,
     Content,
     Hosts,
     Groups,
@@ -41,6 +42,7 @@ pub(super) enum Phase {
     People,
     Leave,
     Delete,
+    Unused,
 }
 
 /// Source of generated secrets.
@@ -83,6 +85,7 @@ impl Maker<'_> {
             Kind::PortGroup => {
                 self.patch(Phase::Settings, "portal_set_group", "portal-groups", &["state", "preferred"])
             }
+            Kind::QosPolicy => self.qos_policy(),
             Kind::Volume => self.volume(),
             Kind::Share => self.share(),
             Kind::Host => self.host(),
@@ -167,6 +170,26 @@ impl Maker<'_> {
         self.patch_with(Phase::Settings, "portal_set", self.path("portals"), body);
     }
 
+    fn qos_policy(&mut self) {
+        let limits = ["iops", "bytes_per_second"];
+        let bursts = ["iops_burst", "bytes_burst"];
+        let settings = ["weight", "shared"];
+        match self.step.op {
+            Op::Add => {
+                let mut body = self.body(&["name"]);
+                [&limits, &bursts, &settings].into_iter().for_each(|fields| body.extend(self.body(fields)));
+                self.call(Phase::Policies, "qos_policy_create", "POST", "qos-policies".to_owned(), body.into());
+            }
+            Op::Change => {
+                let mut body = self.changed(&limits, |_| json!(0));
+                body.extend(self.changed(&bursts, |_| json!({ "per_second": 0, "seconds": 0 })));
+                body.extend(self.changed(&settings, |_| Value::Null));
+                self.patch_with(Phase::Policies, "qos_policy_set", self.path("qos-policies"), body);
+            }
+            Op::Remove => self.delete(Phase::Unused, "qos_policy_delete", "qos-policies"),
+        }
+    }
+
     fn volume(&mut self) {
         let thresholds = ["warn_percent", "critical_percent"];
         match self.step.op {
@@ -175,13 +198,15 @@ impl Maker<'_> {
                 let mut body = self.body(&fields);
                 body.extend(self.body(&["overwrite_reserve_percent"]));
                 self.call(Phase::Content, "volume_create", "POST", "volumes".to_owned(), body.into());
-                let body = self.body(&thresholds);
+                let mut body = self.body(&thresholds);
+                body.extend(self.body(&["qos_policy"]));
                 self.patch_with(Phase::Content, "volume_set", self.path("volumes"), body);
             }
             Op::Change => {
                 let fields = ["size_bytes", "reserve", "overwrite_reserve_percent", "zero_detection", "write_cache"];
                 let mut body = self.changed(&fields, |_| Value::Null);
                 body.extend(self.changed(&thresholds, |_| json!(0)));
+                body.extend(self.changed(&["qos_policy"], |_| json!("")));
                 if let Some((before, after)) = self.step.change.get("labels") {
                     let gone = before.as_object().into_iter().flat_map(Map::keys);
                     let mut labels: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
@@ -212,6 +237,8 @@ impl Maker<'_> {
                 let mut body = self.body(&["name", "iqns", "addresses"]);
                 body.extend(self.chap().map(|chap| ("chap".to_owned(), chap)));
                 self.call(Phase::Hosts, "host_create", "POST", "hosts".to_owned(), body.into());
+                let body = self.body(&["qos_policy"]);
+                self.patch_with(Phase::Hosts, "host_set", self.path("hosts"), body);
             }
             Op::Change => {
                 let kept = self.kept_identities();
@@ -219,6 +246,7 @@ impl Maker<'_> {
                     self.patch_with(Phase::Release, "host_set", self.path("hosts"), kept);
                 }
                 let mut body = self.changed(&["iqns", "addresses"], |_| json!([]));
+                body.extend(self.changed(&["qos_policy"], |_| json!("")));
                 if self.step.change.contains_key("chap") {
                     let chap = self.chap().map(|chap| ("chap".to_owned(), chap));
                     body.extend([chap.unwrap_or_else(|| ("remove_chap".to_owned(), json!(true)))]);

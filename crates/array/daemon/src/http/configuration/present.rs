@@ -6,8 +6,8 @@ use crate::laboratory::{is_scratch_host, is_scratch_volume};
 use crate::notices::Desk;
 use crate::people::Gate;
 use configuration::{
-    Access, Channel, Chap, Configuration, Export, Host, HostGroup, Invalid, Kind, Pool, PortGroup, Portal, Schedule,
-    Share, Token, User, Volume,
+    Access, Channel, Chap, Configuration, Export, Host, HostGroup, Invalid, Kind, Pool, PortGroup, Portal, QosPolicy,
+    Schedule, Share, Token, User, Volume,
 };
 use control::{ControlError, Facts, Read};
 use identity::BOOTSTRAP;
@@ -23,6 +23,7 @@ struct Views {
     pools: Vec<api::Pool>,
     portals: Vec<api::Portal>,
     groups_of_portals: Vec<api::PortGroup>,
+    policies: Vec<api::QosPolicy>,
     volumes: Vec<api::Volume>,
     shares: Vec<api::Share>,
     hosts: Vec<api::Host>,
@@ -50,6 +51,7 @@ impl Read for Everything {
             pools: all(facts, control::PoolList, convert::pool)?,
             portals: all(facts, control::PortalList, convert::portal)?,
             groups_of_portals: all(facts, control::PortGroupList, convert::port_group)?,
+            policies: all(facts, control::QosPolicyList, convert::qos_policy)?,
             volumes: all(facts, volumes, convert::volume)?,
             shares: all(facts, control::ShareList { host: None, has: None }, convert::share)?,
             hosts: all(facts, control::HostList { group: None, has: None }, convert::host)?,
@@ -116,6 +118,7 @@ fn whole(
         state: group.state,
         preferred: group.preferred,
     }))?;
+    whole.add(each(views.policies, qos_policy))?;
     whole.add(each(views.volumes, volume))?;
     whole.add(each(views.shares, share))?;
     whole.add(each(views.hosts, host))?;
@@ -165,6 +168,18 @@ fn portal(portal: api::Portal) -> Portal {
     }
 }
 
+fn qos_policy(policy: api::QosPolicy) -> QosPolicy {
+    QosPolicy {
+        name: policy.name,
+        iops: policy.iops,
+        bytes_per_second: policy.bytes_per_second,
+        weight: policy.weight,
+        shared: policy.shared,
+        iops_burst: policy.iops_burst,
+        bytes_burst: policy.bytes_burst,
+    }
+}
+
 fn volume(volume: api::Volume) -> Volume {
     Volume {
         name: volume.name,
@@ -175,6 +190,7 @@ fn volume(volume: api::Volume) -> Volume {
         write_cache: volume.write_cache,
         warn_percent: volume.warn_percent,
         critical_percent: volume.critical_percent,
+        qos_policy: volume.qos_policy,
         labels: volume.labels,
     }
 }
@@ -194,7 +210,13 @@ fn share(share: api::Share) -> Share {
 fn host(host: api::Host) -> Host {
     let chap =
         |chap: api::Chap| Chap { user: chap.user, secret: None, mutual_user: chap.mutual_user, mutual_secret: None };
-    Host { name: host.name, iqns: host.iqns, addresses: host.addresses, chap: host.chap.map(chap) }
+    Host {
+        name: host.name,
+        iqns: host.iqns,
+        addresses: host.addresses,
+        qos_policy: host.qos_policy,
+        chap: host.chap.map(chap),
+    }
 }
 
 fn export(export: api::Export) -> Export {

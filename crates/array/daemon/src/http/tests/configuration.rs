@@ -96,6 +96,11 @@ async fn furnished() -> Plane {
             "chap": { "user": "h1", "mutual": { "user": "array" } } }),
         ),
         ("hosts", json!({ "name": "h2", "iqns": ["iqn.2026-01.org.example:h2", "iqn.2026-01.org.example:a"] })),
+        (
+            "qos-policies",
+            json!({ "name": "bronze", "iops": 2000, "iops_burst": { "per_second": 10_000, "seconds": 30 },
+            "bytes_per_second": 100 << 20, "shared": true }),
+        ),
         ("host-groups", json!({ "name": "g1", "hosts": ["h2", "h1"] })),
         ("access", json!({ "volume": "v1", "group": "g1", "lun": 4 })),
         ("access", json!({ "volume": "v2", "any": true, "lun": 5 })),
@@ -127,7 +132,8 @@ async fn furnished() -> Plane {
     }
     for (path, body) in [
         ("pools/p0", json!({ "warn_percent": 61, "critical_percent": 71, "commitment_limit_percent": 900 })),
-        ("volumes/v1", json!({ "warn_percent": 50, "critical_percent": 60 })),
+        ("volumes/v1", json!({ "warn_percent": 50, "critical_percent": 60, "qos_policy": "bronze" })),
+        ("hosts/h2", json!({ "qos_policy": "bronze" })),
         ("schedules/hourly", json!({ "paused": true, "lock_seconds": 60 })),
         ("users/vera", json!({ "locked": true })),
         ("portal-groups/1", json!({ "preferred": true })),
@@ -158,7 +164,8 @@ async fn an_export_makes_an_empty_array_the_same() {
     let adds = steps(&first);
     let settings = ["change pool ", "change port_group 1"];
     assert!(adds.iter().all(|step| step.starts_with("add ") || settings.contains(&step.as_str())), "{adds:#?}");
-    for kind in ["volume", "share", "host", "host_group", "access", "export", "schedule", "channel", "user", "token"] {
+    let kinds = ["qos_policy", "volume", "share", "host", "host_group", "access", "export", "schedule", "channel"];
+    for kind in kinds.into_iter().chain(["user", "token"]) {
         assert!(adds.iter().any(|step| step.starts_with(&format!("add {kind} "))), "{kind} is not in {adds:#?}");
     }
     applied(&other, &first).await;
@@ -213,6 +220,28 @@ fn any_document(random: &Random, present: &Value) -> Value {
         let before = present["volume"].as_array().unwrap().iter().find(|of| of["name"] == *name);
         before.and_then(|of| of["size_bytes"].as_u64()).unwrap_or(1 << 20) << random.below(2)
     };
+    let policies = some("p", 3);
+    let limited = |of: &mut Value| {
+        if let Some(policy) = pick(&policies, 50).first() {
+            of["qos_policy"] = json!(policy);
+        }
+    };
+    let policy = |name: &String| {
+        let mut of = json!({ "name": name, "weight": 10 + random.below(5), "shared": chance(50) });
+        if chance(50) {
+            of["iops"] = json!(100 + random.below(10));
+            if chance(50) {
+                of["iops_burst"] = json!({ "per_second": 200 + random.below(10), "seconds": 1 + random.below(5) });
+            }
+        }
+        if chance(50) {
+            of["bytes_per_second"] = json!((1 << 20) + random.below(10));
+            if chance(50) {
+                of["bytes_burst"] = json!({ "per_second": 2 << 20, "seconds": 1 + random.below(5) });
+            }
+        }
+        of
+    };
     let volume = |name: &String| {
         let mut of = json!({ "name": name, "size_bytes": size(name), "reserve": "thin",
             "zero_detection": chance(50), "write_cache": chance(50) });
@@ -229,6 +258,7 @@ fn any_document(random: &Random, present: &Value) -> Value {
         if chance(50) {
             of["labels"] = json!({ "team": if chance(50) { "a" } else { "b" } });
         }
+        limited(&mut of);
         of
     };
     // Some initiators move between hosts.
@@ -248,6 +278,7 @@ fn any_document(random: &Random, present: &Value) -> Value {
                 of["chap"]["mutual_user"] = json!("array");
             }
         }
+        limited(&mut of);
         of
     };
     let group = |name: &String| json!({ "name": name, "hosts": pick(&hosts, 50) });
@@ -322,6 +353,7 @@ fn any_document(random: &Random, present: &Value) -> Value {
     let objects = |names: &[String], make: &dyn Fn(&String) -> Value| names.iter().map(make).collect::<Vec<Value>>();
     let mut document = present.clone();
     document["pool"]["warn_percent"] = json!(50 + random.below(10));
+    document["qos_policy"] = objects(&policies, &policy).into();
     document["volume"] = objects(&volumes, &volume).into();
     document["share"] = objects(&shares, &share).into();
     document["host"] = objects(&hosts, &host).into();
