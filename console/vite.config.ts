@@ -33,7 +33,7 @@ const proxied = { target: server, secure: false, changeOrigin: true, headers: { 
 // are one file.
 const TABLE = [
   "parts/(table|rows|list-page|events|order|sessions|snapshots|schedule-words|act)",
-  "parts/(audit-entries|file-link|explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines)",
+  "parts/(audit-entries|file-link|explanation|content-bar|hosts-tabs|content-tabs|settings-tabs|grantee|shell-lines|limit-words)",
   "api/(grants|volume-query)",
 ];
 const DIALOG = [

@@ -26,6 +26,7 @@ const Space = lazy(() => import("./pages/space/page"));
 const Snapshots = lazy(() => import("./pages/snapshots/page"));
 const Activity = lazy(() => import("./pages/activity/page"));
 const Settings = lazy(() => import("./pages/settings/page"));
+const Limits = lazy(() => import("./pages/limits/page"));
 const Trash = lazy(() => import("./pages/trash/page"));
 const Schedules = lazy(() => import("./pages/schedules/page"));
 const People = lazy(() => import("./pages/people/page"));
@@ -60,6 +61,7 @@ render(
       <Route path="/activity/:tab?" component={Activity} />
       <Route path={["/lab", "/lab/runs/:id"]} component={Lab} />
       <Route path="/settings" component={Settings} />
+      <Route path="/settings/limits" component={Limits} />
       <Route path="/settings/people" component={People} />
       <Route path="/settings/tokens" component={Tokens} />
       <Route path="/settings/sign-ins" component={SignIns} />

@@ -296,6 +296,7 @@ const PAGES = [
   "/codes/not-granted",
   "/codes/05%2F26%2F00",
   "/settings",
+  "/settings/limits",
   "/settings/people",
   "/settings/tokens",
   "/settings/sign-ins",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 // Bytes as gzip: the first page with all that it needs, styles, a page by itself, and everything.
-const BUDGET = { scripts: 60_000, styles: 12_000, page: 15_000, all: 160_000 };
+const BUDGET = { scripts: 60_000, styles: 12_000, page: 15_000, all: 165_000 };
 
 const directory = process.argv[2] ?? "dist";
 const names = readdirSync(directory);

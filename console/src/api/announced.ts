@@ -2,9 +2,10 @@
 
 /** Resources by kind of announcement: changes of objects, events, jobs, alerts. */
 const ABOUT: Record<string, string[]> = {
-  volume: ["volumes", "snapshots", "access", "hosts", "host-groups", "pools", "system"],
+  volume: ["volumes", "snapshots", "access", "hosts", "host-groups", "pools", "system", "qos-policies"],
   snapshot: ["snapshots", "volumes", "shares", "pools", "system"],
-  host: ["hosts", "host-groups", "access", "volumes", "shares", "sessions", "system"],
+  host: ["hosts", "host-groups", "access", "volumes", "shares", "sessions", "system", "qos-policies"],
+  "qos-policy": ["qos-policies", "volumes", "hosts"],
   "host-group": ["host-groups", "hosts", "access", "volumes", "shares"],
   access: ["access", "volumes", "hosts", "host-groups"],
   share: ["shares", "snapshots", "pools", "system"],

@@ -9,6 +9,7 @@ export const groupPath = (name: string): string => withQuery("/groups", { group:
 export function pagePath(kind: string, name: string): string {
   if (kind === "host-group") return groupPath(name);
   if (kind === "snapshot") return withQuery("/snapshots", { q: name });
+  if (kind === "qos-policy") return withQuery("/settings/limits", { q: name });
   if (kind === "job") return "/activity/jobs";
   return `/${kind}s/${encodeURIComponent(name)}`;
 }

@@ -13,5 +13,10 @@ export function SettingsTabs(): JSX.Element {
           { name: "Sign-ins", path: "/settings/sign-ins" },
         ]
       : [];
-  return <Tabs label="Parts of settings" tabs={[{ name: "Array", path: "/settings" }, ...people()]} />;
+  return (
+    <Tabs
+      label="Parts of settings"
+      tabs={[{ name: "Array", path: "/settings" }, { name: "Limits", path: "/settings/limits" }, ...people()]}
+    />
+  );
 }

@@ -14,6 +14,7 @@ export const FURTHER: (Pick<Place, "name" | "path"> & { needs?: Role })[] = [
   { name: "Events", path: "/activity/events" },
   { name: "Alerts", path: "/activity/alerts" },
   { name: "Codes", path: "/codes" },
+  { name: "Limits", path: "/settings/limits" },
   { name: "Audit", path: "/activity/audit", needs: "admin" },
   { name: "People", path: "/settings/people", needs: "admin" },
   { name: "Tokens", path: "/settings/tokens", needs: "admin" },

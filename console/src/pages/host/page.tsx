@@ -4,6 +4,7 @@ import { useNavigate, useParams } from "@solidjs/router";
 import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
 import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
+import { LimitsCard } from "../../actions/limits-card";
 import { granteeOf } from "../../api/grants";
 import { useList } from "../../api/list";
 import { pagePath } from "../../api/page-paths";
@@ -89,6 +90,7 @@ export default function HostPage(): JSX.Element {
           <>
             <For each={state.data()?.warnings}>{({ text }) => <p class="note">▲ {sentence(text)}</p>}</For>
             <Identity host={host()} />
+            <LimitsCard host={host()} />
             <h2>Volumes</h2>
             <Show when={luns().length > 0} fallback={<p class="soft">It may use no volume.</p>}>
               <Rows

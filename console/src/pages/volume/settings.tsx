@@ -1,6 +1,7 @@
 // Settings and identity of a volume.
 
 import type { JSX } from "solid-js";
+import { LimitsCard } from "../../actions/limits-card";
 import type { Volume } from "../../api/schema";
 import { Act } from "../../parts/act";
 import { Copy } from "../../parts/copy";
@@ -28,6 +29,7 @@ export function SettingsTab(props: { volume: Volume; onChange: () => void }): JS
           <Act onClick={() => props.onChange()}>Change</Act>
         </p>
       </section>
+      <LimitsCard volume={props.volume} />
       <section class="card">
         <h2>Identity</h2>
         <dl class="facts">
