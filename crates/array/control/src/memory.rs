@@ -529,16 +529,23 @@ pub struct MemoryLive {
     pub logins: RefCell<LoginAttempts>,
     /// Result of the next [`Live::take_refused_logins`].
     pub refused_logins: RefCell<Option<RefusedLogins>>,
-    /// Rolled back shares, with their snapshots.
-    pub rolled_back: RefCell<Vec<(ObjectId, ObjectId)>>,
-    /// Result of the next [`Live::roll_back_share`], if it fails.
-    pub fail_rollback: RefCell<Option<ShareRollbackError>>,
+    /// Shares that were rolled back.
+    pub rollbacks: MemoryRollbacks,
     /// File systems; absent if no files are served.
     pub files: RefCell<Option<Rc<dyn LiveFiles>>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
     /// Policies, and what they did.
     pub limits: MemoryLimits,
+}
+
+/// Roll-backs of shares.
+#[derive(Debug, Default)]
+pub struct MemoryRollbacks {
+    /// Shares, with their snapshots.
+    pub done: RefCell<Vec<(ObjectId, ObjectId)>>,
+    /// Result of the next [`Live::roll_back_share`], if it fails.
+    pub fail: RefCell<Option<ShareRollbackError>>,
 }
 
 impl Live for MemoryLive {
@@ -561,8 +568,8 @@ impl Live for MemoryLive {
         share: ObjectId,
         snapshot: ObjectId,
     ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
-        let result = self.fail_rollback.take().map_or(Ok(()), Err);
-        self.rolled_back.borrow_mut().extend(result.is_ok().then_some((share, snapshot)));
+        let result = self.rollbacks.fail.take().map_or(Ok(()), Err);
+        self.rollbacks.done.borrow_mut().extend(result.is_ok().then_some((share, snapshot)));
         Box::pin(std::future::ready(result))
     }
 

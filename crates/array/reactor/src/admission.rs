@@ -1,8 +1,8 @@
 //! Limits of volumes and hosts in the path of commands: who has to wait, and when they go on.
 //!
 //! A command asks before it takes its place in the task set, so that one that waits holds no place, lock or extent that
-//! others need. It waits as a [`Wait`], a future, in the task of its connection. Dropped, the command has left the queue.
-//! Without any policy, a command looks at one flag.
+//! others need. It waits as a [`Wait`], a future, in the task of its connection. Dropped, the command has left the
+//! queue. Without any policy, a command looks at one flag.
 
 #[cfg(feature = "simulation")]
 mod witness;

@@ -53,7 +53,8 @@ impl<M: Media + 'static> SimulatedArray<M> {
         self.array.live()
     }
 
-    /// Checks that exactly the commands wait for limits that know of it, and that those of a nexus began in their order.
+    /// Checks that exactly the commands wait for limits that know of it, and that those of a nexus began in their
+    /// order.
     pub fn check_limits(&self) -> Result<(), String> {
         self.array.check_limits()
     }

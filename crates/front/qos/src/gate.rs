@@ -7,8 +7,8 @@ use std::time::Duration;
 /// Nanoseconds since the regulator began.
 pub(crate) type Nanoseconds = u64;
 
-/// Time for which a rate without burst may be used up at once. A limit of a second's exactness needs it to be short; with
-/// much less, each command would wait for a timer of its own.
+/// Time for which a rate without burst may be used up at once. A limit of a second's exactness needs it to be
+/// short; with much less, each command would wait for a timer of its own.
 const TOLERANCE: Duration = Duration::from_millis(50);
 /// Most time for which costs that are known only afterwards keep a gate closed. What is more is given for free, so that
 /// a host does not give up its next command.

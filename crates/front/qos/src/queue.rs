@@ -1,5 +1,6 @@
-//! Commands that wait for a gate, by start-time fair queueing (Goyal, Vin, Cheng, "Start-time fair queueing", 1996): each
-//! claimant has a mark, to which the cost of what it was served is added, divided by its weight; the smallest mark is next.
+//! Commands that wait for a gate, by start-time fair queueing (Goyal, Vin, Cheng, "Start-time fair queueing", 1996):
+//! each claimant has a mark, to which the cost of what it was served is added, divided by its weight; the smallest mark
+//! is next.
 
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -8,8 +9,8 @@ use std::hash::Hash;
 /// Amounts by which marks grow: cost × this ÷ weight.
 const SCALE: u64 = 1 << 16;
 
-/// Flows that wait for one gate. `C`: claimant, between which the gate is shared; `F`: flow, several of which a claimant may
-/// have.
+/// Flows that wait for one gate. `C`: claimant, between which the gate is shared; `F`: flow, several of which a
+/// claimant may have.
 #[derive(Debug)]
 pub(crate) struct FairQueue<C, F> {
     /// By mark.

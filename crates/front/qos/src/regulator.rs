@@ -26,8 +26,8 @@ impl HostId {
     /// Top bit of hosts that have no record.
     const WITHOUT_RECORD: u64 = 1 << 63;
 
-    /// Host with a record: the lower half of the record's id without its top bit. The bits of a UUID that tell its variant
-    /// are there, the others are random.
+    /// Host with a record: the lower half of the record's id without its top bit. The bits of a UUID that tell its
+    /// variant are there, the others are random.
     pub const fn of_record(id: u128) -> Self {
         Self(id as u64 & !Self::WITHOUT_RECORD)
     }
@@ -249,7 +249,8 @@ impl Regulator {
         self.reconsider(now);
     }
 
-    /// Attaches a volume to a policy, instead of the one that it has, or to none. A policy that does not exist limits nothing.
+    /// Attaches a volume to a policy, instead of the one that it has, or to none. A policy that does not exist limits
+    /// nothing.
     pub fn attach_volume(&mut self, now: Instant, volume: VolumeId, policy: Option<PolicyId>) {
         match policy {
             Some(policy) => {

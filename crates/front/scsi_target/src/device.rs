@@ -14,7 +14,7 @@ pub(crate) use invocation::Invocation;
 pub use invocation::{Arrival, Request, Response};
 pub use task_management::TaskManagementError;
 
-use crate::admission::Charges;
+use crate::charges::{Charges, OffloadCost};
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{Nexus, NexusInfo, NexusTable};
@@ -91,6 +91,11 @@ impl<D> ScsiTarget<D> {
     /// ROD tokens.
     pub(crate) fn tokens(&self) -> &Tokens<D> {
         &self.tokens
+    }
+
+    /// Sets the receiver of the costs of offloaded work, which is called after each step. The first call counts.
+    pub fn charge_to(&self, receiver: impl Fn(NexusId, VolumeId, OffloadCost) + 'static) {
+        self.charges.set(Box::new(receiver));
     }
 
     /// Receiver of the costs of offloaded work.

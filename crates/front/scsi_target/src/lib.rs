@@ -13,6 +13,7 @@
 
 mod admission;
 mod blocks;
+mod charges;
 mod command;
 mod commands;
 mod copies;
@@ -34,7 +35,8 @@ mod tests;
 mod tokens;
 mod view;
 
-pub use admission::{Limited, OffloadCost};
+pub use admission::Limited;
+pub use charges::OffloadCost;
 pub use device::persistent_reservations::{initiator_port, registrant};
 pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use device::{

@@ -24,7 +24,8 @@ const READ_BYTES: usize = 64 << 10;
 /// slow.
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
-/// Time in which the array has to answer commands that limits do not delay, if the disk is quick and no command is ORDERED.
+/// Time in which the array has to answer commands that limits do not delay, if the disk is quick and no command is
+/// ORDERED.
 const SWIFT: Duration = Duration::from_millis(300);
 /// Delay of a quick disk.
 const SWIFT_DELAY: u16 = 64;

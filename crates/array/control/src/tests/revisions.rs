@@ -65,5 +65,5 @@ fn a_roll_back_of_a_share_checks_the_tag_again() {
     drop(held);
     let done = block_on(futures_util::future::join_all(changes));
     let codes: Vec<&str> = done.iter().filter_map(|done| done.as_ref().err().map(ControlError::code)).collect();
-    assert_eq!((codes.as_slice(), array.live.rolled_back.borrow().len()), (["changed-meanwhile"].as_slice(), 1));
+    assert_eq!((codes.as_slice(), array.live.rollbacks.done.borrow().len()), (["changed-meanwhile"].as_slice(), 1));
 }

@@ -325,18 +325,18 @@ fn a_rollback_is_a_transaction_of_the_file_system() {
     };
     array.run(rollback(None)).unwrap();
     assert_eq!(array.run(rollback(Some("before"))).unwrap().snapshots, 2);
-    assert_eq!(*array.live.rolled_back.borrow(), [(object, monday); 2]);
+    assert_eq!(*array.live.rollbacks.done.borrow(), [(object, monday); 2]);
     assert_eq!(array.code(rollback(Some("before"))), "exists");
     for (error, code) in [
         (ShareRollbackError::NotOpen, "share-not-open"),
         (ShareRollbackError::Pool(pool::PoolError::PoolFull), "no-space"),
     ] {
-        array.live.fail_rollback.replace(Some(error));
+        array.live.rollbacks.fail.replace(Some(error));
         assert_eq!(array.code(rollback(None)), code);
     }
     let missing = ShareRollback { share: "vms".to_owned(), snapshot: "friday".to_owned(), keep: None };
     assert_eq!(array.run(missing).unwrap_err().to_string(), "there is no snapshot vms@friday");
-    assert_eq!(array.live.rolled_back.borrow().len(), 2);
+    assert_eq!(array.live.rollbacks.done.borrow().len(), 2);
     let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1 }).unwrap();
     assert_eq!(events[0].message, "share vms rolled back to snapshot monday; its content before is in snapshot before");
 }

@@ -75,7 +75,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             core.reject_login(LoginStatus::AUTHENTICATION_FAILURE);
             return;
         };
-        member.host.set(host);
+        member.host.record.set(host);
         let tsih = iscsi.registry.new_tsih();
         if !core.accept_session(tsih) {
             return;
@@ -88,7 +88,7 @@ impl<M: Media + 'static> LocalNexusSide<M> {
             iscsi.target.set_query_functions(nexus, core.parameters().carries_query_functions());
             self.directory.nexus = Some(nexus);
             member.nexus.set(Some(nexus));
-            member.share.replace(Some(iscsi.share_of(member, host)));
+            member.host.share.replace(Some(iscsi.share_of(member, host)));
             member.normal.set(true);
             tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, portal = %member.portal, "session opened");
         }
@@ -168,7 +168,7 @@ impl<M: Media + 'static> NexusSide for LocalNexusSide<M> {
     }
 
     fn share(&self) -> Option<Arc<HostShare>> {
-        self.side.member().share.borrow().clone()
+        self.side.member().host.share.borrow().clone()
     }
 
     fn session_opening(&mut self, core: &mut Connection, identity: SessionIdentity) {

@@ -206,7 +206,7 @@ impl<M: Media + 'static> Iscsi<M> {
             let session = member.session.borrow();
             let Some(identity) = session.as_ref() else { continue };
             let host = directory.host_of(&identity.initiator_name).map(|host| host.id);
-            member.share.replace(Some(self.share_of(&member, host)));
+            member.host.share.replace(Some(self.share_of(&member, host)));
         }
     }
 
@@ -225,7 +225,7 @@ impl<M: Media + 'static> Iscsi<M> {
             let Some(identity) = session.as_ref().filter(|_| member.since.get().is_some()) else { continue };
             let Some(now) = directory.host_of(&identity.initiator_name) else { continue };
             // A changed user or secret of the same host applies from the next login.
-            let proven = identity.authenticated_as.is_some() && Some(now.id) == member.host.get();
+            let proven = identity.authenticated_as.is_some() && Some(now.id) == member.host.record.get();
             if now.chap.is_some() && !proven {
                 tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, "session ended: its host has to authenticate now");
                 member.order(Order::Close);

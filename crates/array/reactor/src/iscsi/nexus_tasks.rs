@@ -90,7 +90,7 @@ impl<M: Media + 'static> NexusTasks<M> {
         if admissions.is_idle() {
             return None;
         }
-        let host = self.member.share.borrow().as_ref()?.host();
+        let host = self.member.host.share.borrow().as_ref()?.host();
         let Dispatch { cdb, attribute, arrival, expected_data_out, .. } = command;
         let limited = self.iscsi.target.limited(cdb, *attribute, *arrival, *expected_data_out);
         let volume = arrival.volume?;

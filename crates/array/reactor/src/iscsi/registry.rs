@@ -44,6 +44,15 @@ pub(crate) enum Order {
     Move(usize),
 }
 
+/// Host of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct MemberHost {
+    /// Record that it has logged in as; absent if the initiator belongs to no host.
+    pub(super) record: Cell<Option<Uuid>>,
+    /// Host whose limits and share it has; absent before a normal session.
+    pub(super) share: RefCell<Option<Arc<HostShare>>>,
+}
+
 /// Connection as other connections see it.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -55,10 +64,7 @@ pub(crate) struct Member {
     pub(super) parameters: Cell<SessionParameters>,
     /// Largest TCP segment at its login.
     pub(super) mss_bytes: Cell<Option<u32>>,
-    /// Host whose limits and share it has; absent before a normal session.
-    pub(super) share: RefCell<Option<Arc<HostShare>>>,
-    /// Host that it has logged in as; absent if the initiator belongs to no host.
-    pub(super) host: Cell<Option<Uuid>>,
+    pub(super) host: MemberHost,
     pub(super) nexus: Cell<Option<NexusId>>,
     /// True if it has a normal session.
     pub(super) normal: Cell<bool>,
@@ -246,8 +252,7 @@ impl Registry {
             session: RefCell::new(None),
             parameters: Cell::default(),
             mss_bytes: Cell::new(None),
-            share: RefCell::default(),
-            host: Cell::new(None),
+            host: MemberHost::default(),
             nexus: Cell::new(None),
             normal: Cell::new(false),
             since: Cell::new(None),
@@ -277,7 +282,7 @@ impl Registry {
     pub fn host_of(&self, nexus: NexusId) -> Option<HostId> {
         let members = self.members.borrow();
         let member = members.values().find(|member| member.nexus.get() == Some(nexus))?;
-        member.share.borrow().as_ref().map(|share| share.host())
+        member.host.share.borrow().as_ref().map(|share| share.host())
     }
 
     /// All connections.

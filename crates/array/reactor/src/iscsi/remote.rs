@@ -215,7 +215,7 @@ pub(super) async fn represent<M: Media + 'static, S: Socket>(
     let (connection, peer) = (member.id, member.peer);
     let inbox = Rc::new(Inbox::new(&member.wake));
     link.inboxes.borrow_mut().insert(connection, Rc::clone(&inbox));
-    let share = member.share.borrow().clone();
+    let share = member.host.share.borrow().clone();
     let quantum = Quantum::new(share.clone());
     let moved = Moved::<S> { socket, received, core, peer, connection, view: published, share };
     link.mail.push(Mail::Serve { connection, serve: moved.serve() });
@@ -231,7 +231,8 @@ pub(super) async fn represent<M: Media + 'static, S: Socket>(
 }
 
 impl<M: Media + 'static> Representative<M> {
-    /// Does the work that is possible now, as much as other connections may wait for. Ready when the connection is over.
+    /// Does the work that is possible now, as much as other connections may wait for. Ready when the connection is
+    /// over.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.quantum.begin();
         loop {

@@ -2,7 +2,7 @@
 //! first half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::admission::Moved;
+use crate::charges::Moved;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::copies::Running;
 use crate::device::{Invocation, Work};

@@ -1,7 +1,7 @@
 //! UNMAP (42h), SBC-3 §5.28.
 
-use crate::admission::Moved;
 use crate::blocks::BLOCK;
+use crate::charges::Moved;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
 use crate::reply::Reply;

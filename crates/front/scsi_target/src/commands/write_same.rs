@@ -1,7 +1,7 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
-use crate::admission::Moved;
 use crate::blocks::{BLOCK, BlockRange};
+use crate::charges::Moved;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
 use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};

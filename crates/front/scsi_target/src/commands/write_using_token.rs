@@ -2,8 +2,8 @@
 //! second half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::admission::Moved;
 use crate::blocks::BLOCK;
+use crate::charges::Moved;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::copies::Running;
 use crate::device::{Invocation, Work};

@@ -1,8 +1,8 @@
 //! Request, response, and the context in which the code of a command runs.
 
 use super::ScsiTarget;
-use crate::admission::Steps;
 use crate::blocks::{BLOCK, BlockRange};
+use crate::charges::{Moved, Steps};
 use crate::command::Command;
 use crate::copies::{self, Running};
 use crate::logical_unit::LogicalUnit;
@@ -73,7 +73,7 @@ pub(crate) struct Invocation<'a, D> {
     /// Place of the command in the task set.
     place: RefCell<Option<TaskGuard>>,
     /// Steps that were charged.
-    pub steps: Steps,
+    steps: Steps,
 }
 
 impl<'a, D> Invocation<'a, D> {
@@ -116,6 +116,11 @@ impl<D> Invocation<'_, D> {
     /// State of the volume, shared with other protocols.
     pub fn unit(&self) -> &Unit<D> {
         self.logical_unit.unit()
+    }
+
+    /// Charges the host for `steps` steps of offloaded work on a volume, the last of which has just ended.
+    pub fn charge(&self, volume: VolumeId, steps: u64, moved: Moved) {
+        self.target.charges().charge(self.nexus.id, volume, &self.steps, steps, moved);
     }
 
     /// LBA and count, at the positions of READ and WRITE.

@@ -1,8 +1,8 @@
 //! Segments of a third-party copy while they are executed.
 
 use super::request::{End, Request, resolve};
-use crate::admission::Moved;
 use crate::blocks::BLOCK;
+use crate::charges::Moved;
 use crate::copies::Running;
 use crate::copy_segments::CopySegment;
 use crate::device::Invocation;
