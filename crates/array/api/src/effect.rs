@@ -37,8 +37,8 @@ pub struct Effect {
 /// Object that a change breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Broken {
-    /// Kind: `access`, `file`, `host`, `host-group`, `initiator`, `job`, `registration`, `schedule`, `session`, `share`,
-    /// `sign-in`, `snapshot` or `volume`.
+    /// Kind: `access`, `file`, `host`, `host-group`, `initiator`, `job`, `registration`, `schedule`, `session`,
+    /// `share`, `sign-in`, `snapshot` or `volume`.
     pub kind: String,
     /// Name, for people.
     pub name: String,

@@ -12,8 +12,8 @@ pub struct QosPolicy {
     pub id: Uuid,
     /// Unique name.
     pub name: String,
-    /// Operations per second. A command counts as one for each 16 KiB, and as one at least; offloaded work counts as what
-    /// the array does for it. Absent: no limit.
+    /// Operations per second. A command counts as one for each 16 KiB, and as one at least; offloaded work counts as
+    /// what the array does for it. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops: Option<u64>,
     /// Operations per second of a burst.
@@ -33,7 +33,8 @@ pub struct QosPolicy {
     pub volumes: Vec<String>,
     /// Names of its hosts, in order.
     pub hosts: Vec<String>,
-    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts twice.
+    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts
+    /// twice.
     pub held: QosHeld,
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
@@ -97,7 +98,8 @@ pub struct QosPolicyCreate {
     pub shared: bool,
 }
 
-/// Request to change a QoS policy. Omitted fields stay unchanged. The change holds at once, also for commands that wait.
+/// Request to change a QoS policy. Omitted fields stay unchanged. The change holds at once, also for commands that
+/// wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QosPolicySet {

@@ -224,8 +224,8 @@ impl Directory {
         self.revision
     }
 
-    /// Tag of a volume, snapshot, share, host, host group, schedule or QoS policy in an array that has been running since
-    /// `started`.
+    /// Tag of a volume, snapshot, share, host, host group, schedule or QoS policy in an array that has been running
+    /// since `started`.
     pub(crate) fn tag(&self, started: Timestamp, id: Uuid) -> Option<String> {
         self.changed.get(&id).map(|revision| tag(started, *revision))
     }

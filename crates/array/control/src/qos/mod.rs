@@ -1,6 +1,6 @@
 //! QoS policies: named limits of volumes and hosts. This file lists and shows them; `edit.rs` creates, changes and
-//! deletes them, `attach.rs` gives them to volumes and hosts, `part.rs` passes them on to the running target and watches
-//! what waits for them.
+//! deletes them, `attach.rs` gives them to volumes and hosts, `part.rs` passes them on to the running target and
+//! watches what waits for them.
 
 mod attach;
 mod edit;
@@ -44,7 +44,8 @@ pub struct QosPolicyView {
     pub volumes: Vec<String>,
     /// Names of its hosts, in order.
     pub hosts: Vec<String>,
-    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts twice.
+    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts
+    /// twice.
     pub held: Held,
 }
 
