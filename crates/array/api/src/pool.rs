@@ -94,9 +94,9 @@ pub struct Freeable {
     /// Time of the creation; in the trash, of the deletion.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
-    /// Last read or write by a host, of a volume or share that has no grants, from the history: to five minutes for 30
-    /// days, to an hour for 90. Offloaded commands alone do not count. `null`: none in the history, which may be younger,
-    /// or have dropped what was used least; also for snapshots and what is in the trash.
+    /// Last read or write by a host, of a volume or share that has no grants, from the history: to five minutes for
+    /// 30 days, to an hour for 90. Offloaded commands alone do not count. `null`: none in the history, which may be
+    /// younger, or have dropped what was used least; also for snapshots and what is in the trash.
     #[serde(default)]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used: Option<Timestamp>,

@@ -71,13 +71,19 @@ pub struct Control {
     schedules: Schedules,
     trusted_time: TrustedTime,
     trash_times: TrashTimes,
-    paths: PathWatch,
-    limit_watch: LimitWatch,
+    watches: Watches,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
     /// Object that the request which runs at present expects to be unchanged.
     expected: RefCell<Option<Expected>>,
+}
+
+/// What lasts, and is reported while it does.
+#[derive(Default)]
+struct Watches {
+    paths: PathWatch,
+    limits: LimitWatch,
 }
 
 /// Deletes the captures of an earlier run, which are invalid after it.
@@ -221,8 +227,7 @@ impl Control {
             schedules,
             trusted_time,
             trash_times: TrashTimes::default(),
-            paths: PathWatch::default(),
-            limit_watch: LimitWatch::default(),
+            watches: Watches::default(),
             directory,
             changes,
             expected,
@@ -427,12 +432,12 @@ impl Control {
 
     /// Paths of hosts.
     pub(crate) fn paths(&self) -> &PathWatch {
-        &self.paths
+        &self.watches.paths
     }
 
     /// Volumes and hosts whose commands wait for long.
     pub(crate) fn limit_watch(&self) -> &LimitWatch {
-        &self.limit_watch
+        &self.watches.limits
     }
 
     /// Publisher of facts.

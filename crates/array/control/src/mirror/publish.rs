@@ -5,14 +5,13 @@ use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use super::publisher::Waiting;
-use super::view::{Arrivals, Count, Delta, View};
+use super::view::{Arrivals, Count, Deleted, Delta, View};
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::environment::yield_now;
 use crate::events::view::EventFilter;
 use crate::jobs::view::JobView;
 use crate::samples::recorder::Recorder;
-use crate::scrape::totals::Totals;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
@@ -61,8 +60,7 @@ impl Control {
             counts: BTreeMap::new(),
             captures,
             units,
-            deleted_offload: self.live().deleted_offload(),
-            deleted_totals: Totals::default(),
+            deleted: Deleted { offload: self.live().deleted_offload(), ..Deleted::default() },
             sessions: self.live().sessions(),
             arrivals: Arrivals { logins: self.live().logins(), connections: self.live().connections() },
             refusals: self.live().refusals(0).into(),

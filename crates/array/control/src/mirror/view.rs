@@ -62,6 +62,14 @@ pub(super) struct Arrivals {
     pub connections: ConnectionCounters,
 }
 
+/// What volumes and shares did that are deleted.
+#[derive(Default)]
+pub(super) struct Deleted {
+    /// Rows of those that were deleted lately.
+    pub offload: Vec<OffloadRow>,
+    pub totals: Totals,
+}
+
 /// Copy of the facts.
 pub(super) struct View {
     pub directory: Directory,
@@ -77,9 +85,7 @@ pub(super) struct View {
     pub counts: BTreeMap<Vec<ObjectId>, Count>,
     pub captures: Vec<ObjectId>,
     pub units: BTreeMap<ObjectId, UnitFacts>,
-    pub deleted_offload: Vec<OffloadRow>,
-    /// What volumes and shares did that are deleted.
-    pub deleted_totals: Totals,
+    pub deleted: Deleted,
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub arrivals: Arrivals,
@@ -132,12 +138,12 @@ impl View {
                     (Err(_), None) => {}
                 }
             }
-            Delta::DeletedOffload(rows) => self.deleted_offload = rows,
+            Delta::DeletedOffload(rows) => self.deleted.offload = rows,
             Delta::Logins(logins) => self.arrivals.logins = logins,
             Delta::Connections(connections) => self.arrivals.connections = connections,
             Delta::Held(report) => {
                 let before = std::mem::replace(&mut self.held, report);
-                self.deleted_totals.held.add_ended(&before, &self.held);
+                self.deleted.totals.held.add_ended(&before, &self.held);
             }
             Delta::Refusals(refusals) => {
                 let known = self.refusals.back().map(|entry| entry.sequence);
@@ -179,7 +185,7 @@ impl View {
         if let Some(object) = before.filter(|object| after != Some(*object))
             && let Some(unit) = self.units.remove(&object)
         {
-            self.deleted_totals.add_deleted(matches!(edit, Edit::Share(..)), &unit);
+            self.deleted.totals.add_deleted(matches!(edit, Edit::Share(..)), &unit);
         }
         self.changes_made.note(&edit, self.directory.revision() + 1);
         self.directory.apply(edit);
@@ -239,11 +245,11 @@ impl Facts for View {
     }
 
     fn deleted_offload(&self) -> Vec<OffloadRow> {
-        self.deleted_offload.clone()
+        self.deleted.offload.clone()
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = self.deleted_totals.clone();
+        let mut totals = self.deleted.totals.clone();
         for (object, unit) in &self.units {
             totals.add(self.directory.share_of(*object).is_some(), unit);
         }

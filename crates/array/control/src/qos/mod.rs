@@ -7,6 +7,7 @@ mod edit;
 pub(crate) mod error;
 pub(crate) mod part;
 pub(crate) mod record;
+mod running;
 
 pub use ::qos::Held;
 pub use attach::{Detached, QosAttach, QosDetach};
@@ -21,7 +22,7 @@ use crate::hosts::record::HostRecord;
 use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::volumes::record::VolumeRecord;
-use part::{host_number, volume_number};
+use running::{host_number, volume_number};
 use uuid::Uuid;
 
 /// Lists QoS policies by name.
