@@ -12,7 +12,7 @@ pub(crate) type Nanoseconds = u64;
 const TOLERANCE: Duration = Duration::from_millis(50);
 /// Most time for which costs that are known only afterwards keep a gate closed. What is more is given for free, so that
 /// a host does not give up its next command.
-const MAX_DEBT: Duration = Duration::from_secs(5);
+pub(crate) const MAX_DEBT: Duration = Duration::from_secs(5);
 
 /// Gate of one rate without burst.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ struct Meter {
     paid_at: Nanoseconds,
 }
 
-fn nanoseconds(duration: Duration) -> Nanoseconds {
+pub(crate) fn nanoseconds(duration: Duration) -> Nanoseconds {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

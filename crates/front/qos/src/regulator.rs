@@ -1,6 +1,6 @@
 //! All limits of an array, and the commands that wait for them.
 
-use crate::gate::{Gate, Nanoseconds};
+use crate::gate::{Gate, MAX_DEBT, Nanoseconds, nanoseconds};
 use crate::limits::{DEFAULT_WEIGHT, Limits};
 use crate::queue::FairQueue;
 use crate::statistics::{Charged, Held, Report};
@@ -116,6 +116,8 @@ struct Gates {
     operations: Option<Gate>,
     bytes: Option<Gate>,
     queue: FairQueue<Claimant, Flow>,
+    /// Instant at which a command that had waited began last, or at which the first of the queue began to wait.
+    moved: Nanoseconds,
     /// Instant at which the queue is looked at next.
     due: Option<Nanoseconds>,
 }
@@ -123,7 +125,7 @@ struct Gates {
 impl Gates {
     fn new(limits: Limits) -> Self {
         let (operations, bytes) = (limits.operations.map(Gate::new), limits.bytes.map(Gate::new));
-        Self { limits, operations, bytes, queue: FairQueue::default(), due: None }
+        Self { limits, operations, bytes, queue: FairQueue::default(), moved: 0, due: None }
     }
 
     /// Follows a change of the limits.
@@ -140,8 +142,11 @@ impl Gates {
         }
     }
 
+    /// Instant from which a command may pass. Costs that are charged while commands wait, such as those of heartbeats,
+    /// hold the queue up for [`MAX_DEBT`] at most.
     fn opens(&self) -> Nanoseconds {
-        [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens()).max().unwrap_or(0)
+        let opens = [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens()).max().unwrap_or(0);
+        if self.queue.is_empty() { opens } else { opens.min(self.moved.saturating_add(nanoseconds(MAX_DEBT))) }
     }
 
     fn take(&mut self, now: Nanoseconds, cost: Cost) {
@@ -389,7 +394,7 @@ impl Regulator {
         } else if work.class == Class::Behind {
             return Admission::Now;
         } else if let Some((opens, at)) = self.closed(now, flow) {
-            let place = self.wait_at(opens, at, flow);
+            let place = self.wait_at(now, opens, at, flow);
             self.lines.insert(flow, Line { commands: VecDeque::from([waiting]), at, place });
         } else {
             self.begin(now, flow, cost);
@@ -414,12 +419,15 @@ impl Regulator {
     }
 
     /// Puts a flow into the queue of a closed allowance.
-    fn wait_at(&mut self, opens: Nanoseconds, at: Allowance, flow: Flow) -> Place {
+    fn wait_at(&mut self, now: Nanoseconds, opens: Nanoseconds, at: Allowance, flow: Flow) -> Place {
         let claimant = match at {
             Allowance::Host(_) => Claimant::Volume(flow.volume),
             Allowance::Volume(_) | Allowance::Policy(_) => Claimant::Host(flow.host),
         };
         let gates = self.gates.entry(at).or_insert_with(|| Gates::new(Limits::default()));
+        if gates.queue.is_empty() {
+            gates.moved = now;
+        }
         let place = gates.queue.push(claimant, flow);
         if gates.due.is_none_or(|due| opens < due) {
             if let Some(due) = gates.due.replace(opens) {
@@ -466,7 +474,7 @@ impl Regulator {
                 // Its own limits have changed, or another of its limits is closed for longer.
                 Some((opens, other)) => {
                     self.leave(at, place);
-                    let place = self.wait_at(opens, other, flow);
+                    let place = self.wait_at(now, opens, other, flow);
                     if let Some(line) = self.lines.get_mut(&flow) {
                         (line.at, line.place) = (other, place);
                     }
@@ -491,6 +499,7 @@ impl Regulator {
             self.waited(now, flow, command.since);
             released.push(command.ticket);
             if let Some(gates) = self.gates.get_mut(&at) {
+                gates.moved = now;
                 gates.queue.served(place, command.cost.operations, weight);
             }
         }

@@ -228,6 +228,20 @@ fn heartbeats_pass_those_that_wait_but_not_without_end() {
     assert!(near(passed, 2000, 3), "{passed}");
 }
 
+/// Regression: heartbeats above the limit kept the gate closed, and reads waited without end.
+#[test]
+fn costs_that_go_on_hold_the_queue_up_for_a_bounded_time() {
+    let mut bench = Bench::limited(operations(100));
+    bench.send(work(1, VOLUME, 4096));
+    let before = bench.all();
+    for _ in 0..300 {
+        bench.regulator.charge(bench.now, HostId(1), VOLUME, 100, 0);
+        bench.run(Duration::from_millis(100));
+    }
+    let served = bench.all() - before;
+    assert!((5..=10).contains(&served), "{served} in 30 s");
+}
+
 #[test]
 fn a_withdrawn_command_is_not_released_and_holds_nobody_back() {
     let mut bench = Bench::limited(operations(100));
