@@ -274,7 +274,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Detach { members } => {
             let path = "/api/v1/qos-policies/detach";
             let QosDetached { volumes, hosts } = client.post::<QosDetached>(path, &members.wanted()).await?.body;
-            output.report(&format!("QoS policies taken from {volumes} volumes and {hosts} hosts"));
+            let plural = |count| if count == 1 { "" } else { "s" };
+            let (of_volumes, of_hosts) = (plural(volumes), plural(hosts));
+            output.report(&format!("QoS policies taken from {volumes} volume{of_volumes} and {hosts} host{of_hosts}"));
             Ok(())
         }
     }
