@@ -116,8 +116,6 @@ struct Gates {
     operations: Option<Gate>,
     bytes: Option<Gate>,
     queue: FairQueue<Claimant, Flow>,
-    /// Instant at which a command that had waited began last, or at which the first of the queue began to wait.
-    moved: Nanoseconds,
     /// Instant at which the queue is looked at next.
     due: Option<Nanoseconds>,
 }
@@ -125,7 +123,7 @@ struct Gates {
 impl Gates {
     fn new(limits: Limits) -> Self {
         let (operations, bytes) = (limits.operations.map(Gate::new), limits.bytes.map(Gate::new));
-        Self { limits, operations, bytes, queue: FairQueue::default(), moved: 0, due: None }
+        Self { limits, operations, bytes, queue: FairQueue::default(), due: None }
     }
 
     /// Follows a change of the limits.
@@ -142,11 +140,8 @@ impl Gates {
         }
     }
 
-    /// Instant from which a command may pass. Costs that are charged while commands wait, such as those of heartbeats,
-    /// hold the queue up for [`MAX_DEBT`] at most.
     fn opens(&self) -> Nanoseconds {
-        let opens = [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens()).max().unwrap_or(0);
-        if self.queue.is_empty() { opens } else { opens.min(self.moved.saturating_add(nanoseconds(MAX_DEBT))) }
+        [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens()).max().unwrap_or(0)
     }
 
     fn take(&mut self, now: Nanoseconds, cost: Cost) {
@@ -186,6 +181,8 @@ struct Line {
     commands: VecDeque<Waiting>,
     at: Allowance,
     place: Place,
+    /// Instant at which its last command began, or its first began to wait.
+    moved: Nanoseconds,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -267,7 +264,7 @@ impl Regulator {
                 self.heartbeats.remove(&volume);
             }
         }
-        self.reconsider(now);
+        self.reconsider_some(now, Allowance::Volume(volume), |flow| flow.volume == volume);
     }
 
     /// As [`Self::attach_volume`], for a host.
@@ -281,7 +278,34 @@ impl Regulator {
                 self.host_accounts.remove(&host);
             }
         }
-        self.reconsider(now);
+        self.reconsider_some(now, Allowance::Host(host), |flow| flow.host == host);
+    }
+
+    /// Looks at what waits of some flows at the next release, and forgets an allowance that nothing waits for: a flow that
+    /// needs it begins with a new one, which lets a short time's worth pass.
+    fn reconsider_some(&mut self, now: Instant, own: Allowance, is_meant: impl Fn(&Flow) -> bool) {
+        let now = self.at(now);
+        let concerned = self.lines.iter().filter(|(flow, _)| is_meant(flow)).map(|(_, line)| line.at);
+        for at in concerned.collect::<BTreeSet<_>>() {
+            self.look_at(now, at);
+        }
+        let is_limited = match own {
+            Allowance::Volume(volume) => self.volumes.contains_key(&volume),
+            Allowance::Host(host) => self.hosts.contains_key(&host),
+            Allowance::Policy(_) => true,
+        };
+        if !is_limited && self.gates.get(&own).is_some_and(|gates| gates.queue.is_empty()) {
+            self.gates.remove(&own);
+        }
+    }
+
+    /// Looks at the queue of an allowance at the next release.
+    fn look_at(&mut self, now: Nanoseconds, at: Allowance) {
+        let Some(gates) = self.gates.get_mut(&at) else { return };
+        if let Some(due) = gates.due.replace(now) {
+            self.schedule.remove(&(due, at));
+        }
+        self.schedule.insert((now, at));
     }
 
     /// Looks at everything that waits at the next release, and forgets allowances that nothing has any more.
@@ -335,16 +359,25 @@ impl Regulator {
         gates
     }
 
-    /// The allowance of a flow that opens last, if it is not open.
+    /// The allowance of a flow that opens last, if it is not open. Costs that are charged while commands wait, such as
+    /// those of heartbeats, hold a flow up for [`MAX_DEBT`] at most.
     fn closed(&mut self, now: Nanoseconds, flow: Flow) -> Option<(Nanoseconds, Allowance)> {
+        let bound = self.lines.get(&flow).map(|line| line.moved.saturating_add(nanoseconds(MAX_DEBT)));
         let mut closed = None;
         for (allowance, limits) in self.allowances(flow).into_iter().flatten() {
             let opens = self.gates_of(now, allowance, limits).opens();
+            let opens = bound.map_or(opens, |bound| opens.min(bound));
             if opens > now && closed.is_none_or(|(at, _)| opens > at) {
                 closed = Some((opens, allowance));
             }
         }
         closed
+    }
+
+    /// An allowance of a flow for which others wait, although it is open: they were there before.
+    fn crowded(&self, now: Nanoseconds, flow: Flow) -> Option<(Nanoseconds, Allowance)> {
+        let mut allowances = self.allowances(flow).into_iter().flatten().map(|(allowance, _)| allowance);
+        allowances.find(|at| self.gates.get(at).is_some_and(|gates| !gates.queue.is_empty())).map(|at| (now, at))
     }
 
     fn take(&mut self, now: Nanoseconds, flow: Flow, cost: Cost) {
@@ -393,9 +426,9 @@ impl Regulator {
             }
         } else if work.class == Class::Behind {
             return Admission::Now;
-        } else if let Some((opens, at)) = self.closed(now, flow) {
-            let place = self.wait_at(now, opens, at, flow);
-            self.lines.insert(flow, Line { commands: VecDeque::from([waiting]), at, place });
+        } else if let Some((opens, at)) = self.closed(now, flow).or_else(|| self.crowded(now, flow)) {
+            let place = self.wait_at(opens, at, flow);
+            self.lines.insert(flow, Line { commands: VecDeque::from([waiting]), at, place, moved: now });
         } else {
             self.begin(now, flow, cost);
             return Admission::Now;
@@ -419,15 +452,12 @@ impl Regulator {
     }
 
     /// Puts a flow into the queue of a closed allowance.
-    fn wait_at(&mut self, now: Nanoseconds, opens: Nanoseconds, at: Allowance, flow: Flow) -> Place {
+    fn wait_at(&mut self, opens: Nanoseconds, at: Allowance, flow: Flow) -> Place {
         let claimant = match at {
             Allowance::Host(_) => Claimant::Volume(flow.volume),
             Allowance::Volume(_) | Allowance::Policy(_) => Claimant::Host(flow.host),
         };
         let gates = self.gates.entry(at).or_insert_with(|| Gates::new(Limits::default()));
-        if gates.queue.is_empty() {
-            gates.moved = now;
-        }
         let place = gates.queue.push(claimant, flow);
         if gates.due.is_none_or(|due| opens < due) {
             if let Some(due) = gates.due.replace(opens) {
@@ -474,7 +504,7 @@ impl Regulator {
                 // Its own limits have changed, or another of its limits is closed for longer.
                 Some((opens, other)) => {
                     self.leave(at, place);
-                    let place = self.wait_at(now, opens, other, flow);
+                    let place = self.wait_at(opens, other, flow);
                     if let Some(line) = self.lines.get_mut(&flow) {
                         (line.at, line.place) = (other, place);
                     }
@@ -499,9 +529,11 @@ impl Regulator {
             self.waited(now, flow, command.since);
             released.push(command.ticket);
             if let Some(gates) = self.gates.get_mut(&at) {
-                gates.moved = now;
                 gates.queue.served(place, command.cost.operations, weight);
             }
+        }
+        if let Some(line) = self.lines.get_mut(&flow) {
+            line.moved = now;
         }
         let is_empty = self.lines.get(&flow).is_none_or(|line| line.commands.is_empty());
         let Some(gates) = self.gates.get_mut(&at) else { return };

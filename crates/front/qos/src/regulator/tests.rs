@@ -242,6 +242,34 @@ fn costs_that_go_on_hold_the_queue_up_for_a_bounded_time() {
     assert!((5..=10).contains(&served), "{served} in 30 s");
 }
 
+/// Regression: a flow with two limits that were both charged went from one queue to the other and back.
+#[test]
+fn costs_on_two_limits_hold_a_flow_up_for_a_bounded_time() {
+    let mut bench = Bench::limited(operations(100));
+    bench.regulator.attach_host(bench.now, HostId(1), Some(POLICY));
+    bench.send(work(1, VOLUME, 4096));
+    let before = bench.all();
+    for _ in 0..300 {
+        bench.regulator.charge(bench.now, HostId(1), VOLUME, 100, 0);
+        bench.run(Duration::from_millis(100));
+    }
+    let served = bench.all() - before;
+    assert!((5..=10).contains(&served), "{served} in 30 s");
+}
+
+/// Regression: a command that arrived between the instant at which a gate opened and the timer passed those that waited.
+#[test]
+fn a_late_timer_lets_nothing_pass_those_that_wait() {
+    let mut bench = Bench::limited(operations(100));
+    bench.send(work(1, VOLUME, 4096));
+    let later = bench.now + Duration::from_secs(1);
+    let Admission::Waits(second) = bench.regulator.arrive(later, work(2, VOLUME, 4096)) else { panic!("it passed") };
+    assert!(bench.regulator.due().is_some_and(|due| due <= later));
+    let mut released = Vec::new();
+    bench.regulator.release(later, &mut released);
+    assert_eq!((released.len(), released.last()), (2, Some(&second)));
+}
+
 #[test]
 fn a_withdrawn_command_is_not_released_and_holds_nobody_back() {
     let mut bench = Bench::limited(operations(100));
