@@ -40,7 +40,8 @@ impl Moved {
 /// Bytes that the array writes for one operation.
 const OPERATION_BYTES: u64 = 16 << 10;
 
-/// Receiver of the costs of offloaded work: nexus that sent the command, volume that was written.
+/// Receiver of the costs of offloaded work: nexus that sent the command, volume that received it and whose limits it
+/// waited for.
 type Charge = Box<dyn Fn(NexusId, VolumeId, OffloadCost)>;
 
 /// Receiver of costs, set once.

@@ -71,7 +71,7 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
                 BlockError::ForeignSource => self.at_source(error),
                 error => self.at_destination(error),
             })?;
-            self.call.charge(destination.volume(), 1, Moved::copied(step.copied_bytes));
+            self.call.charge(self.call.volume(), 1, Moved::copied(step.copied_bytes));
             left.advance(step.done_blocks);
             copied += step;
         }
@@ -111,7 +111,7 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
             let written = destination.device().write(head, held.clone(), Durability::AsConfigured).await;
             written.map_err(|error| self.at_destination(error))?;
             copied.copied_bytes += held_blocks * BLOCK;
-            self.call.charge(destination.volume(), 1, Moved::copied(held_blocks * BLOCK));
+            self.call.charge(self.call.volume(), 1, Moved::copied(held_blocks * BLOCK));
             running.hold(&held);
         }
         Ok(copied)
