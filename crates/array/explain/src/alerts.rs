@@ -208,7 +208,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[
             Do("See which limits hold commands back, and raise them, or look at the host:"),
             Run("windlass qos show POLICY"),
-            Run("windlass qos set POLICY --iops IOPS"),
+            Run("windlass qos set POLICY --iops NUMBER"),
             Run("windlass top"),
         ],
     ),

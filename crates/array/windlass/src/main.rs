@@ -283,6 +283,7 @@ mod tests {
             "COMMITMENT%" => "300%",
             "PERCENT" => "50",
             "ID" => "7",
+            "NUMBER" => "2000",
             "NOUN" => "host",
             "ADDRESS" => "192.0.2.7",
             "JOB" => "0197f0a4-0000-7000-8000-000000000000",

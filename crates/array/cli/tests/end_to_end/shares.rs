@@ -192,7 +192,7 @@ fn connecting_a_host_prints_what_it_enters() {
     for line in [
         "# Mount share vms on pve1 (read-write, squash none, by the rule for pve1), on the host, as root",
         "mount -t nfs -o vers=4.2,hard,port=12049 192.0.2.7:/vms /mnt/vms",
-        r"printf '%s\n' '192.0.2.7:/vms  /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0' >>/etc/fstab",
+        r"printf '%s\n' '192.0.2.7:/vms /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0' >>/etc/fstab",
         "windlass offload stats vms --by client",
     ] {
         assert!(printed.out.lines().any(|found| found == line), "{line}: {}", printed.out);

@@ -101,6 +101,7 @@ fn the_log_of_offloads_counts_refusals_and_names_the_holder() {
     let expected = serde_json::json!({
         "initiator": "iqn.2026-01.org.example:one",
         "host": "node1",
+        "volume": "v1",
         "reservation_type": "write-exclusive-registrants-only",
         "key": "0x0000000000000011"
     });
