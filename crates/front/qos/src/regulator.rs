@@ -281,8 +281,8 @@ impl Regulator {
         self.reconsider_some(now, Allowance::Host(host), |flow| flow.host == host);
     }
 
-    /// Looks at what waits of some flows at the next release, and forgets an allowance that nothing waits for: a flow that
-    /// needs it begins with a new one, which lets a short time's worth pass.
+    /// Looks at what waits of some flows at the next release, and forgets an allowance that nothing waits for: a flow
+    /// that needs it begins with a new one, which lets a short time's worth pass.
     fn reconsider_some(&mut self, now: Instant, own: Allowance, is_meant: impl Fn(&Flow) -> bool) {
         let now = self.at(now);
         let concerned = self.lines.iter().filter(|(flow, _)| is_meant(flow)).map(|(_, line)| line.at);

@@ -257,7 +257,7 @@ fn costs_on_two_limits_hold_a_flow_up_for_a_bounded_time() {
     assert!((5..=10).contains(&served), "{served} in 30 s");
 }
 
-/// Regression: a command that arrived between the instant at which a gate opened and the timer passed those that waited.
+/// Regression: a command that arrived after a gate had opened and before the timer passed those that waited.
 #[test]
 fn a_late_timer_lets_nothing_pass_those_that_wait() {
     let mut bench = Bench::limited(operations(100));
