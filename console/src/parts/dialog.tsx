@@ -145,8 +145,10 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
   };
   const errors = () => {
     const present = failure();
-    const field = present instanceof Refused ? props.fields?.[present.problem.code] : undefined;
-    return field === undefined || !(present instanceof Refused) ? {} : { [field]: present.problem.detail };
+    if (!(present instanceof Refused)) return {};
+    const { code, fields } = present.problem;
+    const field = props.fields?.[code] ?? fields?.[0]?.field;
+    return field === undefined ? {} : { [field]: present.problem.detail };
   };
   return (
     <Dialog
