@@ -69,7 +69,7 @@ test("it is attached to a volume, and chosen for a host", async () => {
   await page.getByRole("row", { name: /bronze.*db/ }).waitFor();
   await page.goto(`${array.url}/hosts/h1`);
   await page.getByRole("button", { name: "Choose policy" }).click();
-  await dialog().getByLabel("Policy").selectOption("bronze");
+  await dialog().getByRole("combobox", { name: "Policy" }).selectOption("bronze");
   await button("Set policy").click();
   await dialog().waitFor({ state: "detached" });
   expect(await shown("qos", "bronze")).toMatchObject({ volumes: ["db"], hosts: ["h1"] });
