@@ -17,6 +17,15 @@ const run = async (...words: string[]): Promise<string> => {
 };
 const dialog = () => page.locator("dialog[open]");
 const button = (name: string) => dialog().getByRole("button", { name, exact: true });
+/** Opens the menu of the policy and chooses from it. */
+async function choose(item: string): Promise<void> {
+  await page
+    .getByRole("row", { name: /bronze/ })
+    .getByRole("button")
+    .last()
+    .click();
+  await page.getByRole("menuitem", { name: item }).click();
+}
 const shown = async (noun: string, name: string) => JSON.parse(await run(noun, "show", name, "-o", "json"));
 /** Defects of accessibility of the page. */
 async function defects(): Promise<string[]> {
@@ -57,12 +66,7 @@ test("a policy is created, and what the array refuses is at its field", async ()
 });
 
 test("it is attached to a volume, and chosen for a host", async () => {
-  await page
-    .getByRole("row", { name: /bronze/ })
-    .getByRole("button")
-    .last()
-    .click();
-  await page.getByRole("menuitem", { name: "Attach…" }).click();
+  await choose("Attach…");
   await dialog().getByLabel("Volumes").fill("db");
   await button("Attach policy").click();
   await dialog().waitFor({ state: "detached" });
@@ -80,12 +84,7 @@ test("it is attached to a volume, and chosen for a host", async () => {
 
 test("the second of two changes says what the first was", async () => {
   await page.goto(`${array.url}/settings/limits`);
-  await page
-    .getByRole("row", { name: /bronze/ })
-    .getByRole("button")
-    .last()
-    .click();
-  await page.getByRole("menuitem", { name: "Change…" }).click();
+  await choose("Change…");
   await dialog().getByLabel("Operations per second").fill("4000");
   await run("qos", "set", "bronze", "--iops", "3000");
   await button("Change policy").click();
@@ -96,12 +95,7 @@ test("the second of two changes says what the first was", async () => {
 
 test("a policy in use is deleted with its limits", async () => {
   await page.goto(`${array.url}/settings/limits`);
-  await page
-    .getByRole("row", { name: /bronze/ })
-    .getByRole("button")
-    .last()
-    .click();
-  await page.getByRole("menuitem", { name: "Delete…" }).click();
+  await choose("Delete…");
   await dialog().getByText("db, h1").waitFor();
   await button("Delete policy").click();
   await page.getByText("No policy yet.").waitFor();

@@ -79,7 +79,7 @@ pub struct Control {
     expected: RefCell<Option<Expected>>,
 }
 
-/// What lasts, and is reported while it does.
+/// Conditions that are reported as alerts while they last.
 #[derive(Default)]
 struct Watches {
     paths: PathWatch,

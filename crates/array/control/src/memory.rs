@@ -3,6 +3,7 @@
 //! `mapped_bytes`.
 
 pub mod limits;
+pub mod rollbacks;
 
 use crate::directory::Directory;
 use crate::environment::Environment;
@@ -22,6 +23,7 @@ use pool::{
     ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Revision, ScanStep,
 };
 use random::Random;
+use rollbacks::MemoryRollbacks;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -537,15 +539,6 @@ pub struct MemoryLive {
     pub stopped: RefCell<Option<String>>,
     /// Policies, and what they did.
     pub limits: MemoryLimits,
-}
-
-/// Roll-backs of shares.
-#[derive(Debug, Default)]
-pub struct MemoryRollbacks {
-    /// Shares, with their snapshots.
-    pub done: RefCell<Vec<(ObjectId, ObjectId)>>,
-    /// Result of the next [`Live::roll_back_share`], if it fails.
-    pub fail: RefCell<Option<ShareRollbackError>>,
 }
 
 impl Live for MemoryLive {

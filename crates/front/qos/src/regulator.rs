@@ -282,7 +282,7 @@ impl Regulator {
     }
 
     /// Looks at what waits of some flows at the next release, and forgets an allowance that nothing waits for: a flow
-    /// that needs it begins with a new one, which lets a short time's worth pass.
+    /// that needs it begins with a new one, whose burst is whole.
     fn reconsider_some(&mut self, now: Instant, own: Allowance, is_meant: impl Fn(&Flow) -> bool) {
         let now = self.at(now);
         let concerned = self.lines.iter().filter(|(flow, _)| is_meant(flow)).map(|(_, line)| line.at);
@@ -311,14 +311,9 @@ impl Regulator {
     /// Looks at everything that waits at the next release, and forgets allowances that nothing has any more.
     fn reconsider(&mut self, now: Instant) {
         let now = self.at(now);
-        for (allowance, gates) in &mut self.gates {
-            if gates.queue.is_empty() {
-                continue;
-            }
-            if let Some(due) = gates.due.replace(now) {
-                self.schedule.remove(&(due, *allowance));
-            }
-            self.schedule.insert((now, *allowance));
+        let waited_for: BTreeSet<Allowance> = self.lines.values().map(|line| line.at).collect();
+        for at in waited_for {
+            self.look_at(now, at);
         }
         let Self { policies, volumes, hosts, gates, .. } = self;
         gates.retain(|allowance, gates| {

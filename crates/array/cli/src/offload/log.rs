@@ -149,8 +149,8 @@ impl Wanted<'_> {
             let since = self.log.since.and_then(Since::id);
             return Ok(shown.news(self.fetch(client, since, ALL).await?));
         };
-        // What is new or has grown has a time from the last one on, unless the clock was set back. Then what is new
-        // has a larger number, unless the array has restarted and numbers from 0 again.
+        // New and grown entries have a time that is not before the last one. After the clock was set back, only new
+        // entries are found, by their larger numbers.
         let from = shown.newest.map(|time| time.to_string());
         let found = self.fetch_from(client, None, from.as_deref(), ALL).await?;
         if found.iter().any(|entry| entry.sequence > last.sequence) {
@@ -303,7 +303,7 @@ mod tests {
         let mut shown = Shown::default();
         assert_eq!(lines(&mut shown, vec![old(8, 10), old(9, 11)]), [(8, None), (9, None)]);
         assert_eq!(lines(&mut shown, vec![old(9, 11), old(10, 11)]), [(10, None)]);
-        // It has restarted.
+        // The array has restarted.
         assert_eq!(lines(&mut shown, vec![old(0, 12)]), [(0, None)]);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn steps(facts: &Facts) -> Vec<Step> {
         vec![line(Shell::Sh, linux::INSTALL), sh(&["systemctl", "enable", "--now", "iscsid"])],
     )];
     if facts.portals.len() > 1 {
-        // What they change on a node is no harm without the volume, and the undo is entered where kubectl is.
+        // Nodes keep these settings, which do no harm without the volume: the undo is entered where kubectl is.
         for step in [linux::multipath(), linux::claim(facts)] {
             steps.push(Step { place: EACH, undo: Vec::new(), ..step });
         }

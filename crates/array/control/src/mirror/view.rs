@@ -62,7 +62,7 @@ pub(super) struct Arrivals {
     pub connections: ConnectionCounters,
 }
 
-/// What volumes and shares did that are deleted.
+/// Statistics of deleted volumes and shares.
 #[derive(Default)]
 pub(super) struct Deleted {
     /// Rows of those that were deleted lately.

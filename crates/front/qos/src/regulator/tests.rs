@@ -87,6 +87,17 @@ impl Bench {
         self.served.iter().filter(|((other, _), _)| *other == host).map(|(_, operations)| operations).sum()
     }
 
+    /// Charges more than any limit for half a minute. What waits has to move in each five seconds.
+    fn moves_while_charged(&mut self) {
+        let before = self.all();
+        for _ in 0..300 {
+            self.regulator.charge(self.now, HostId(1), VOLUME, 100, 0);
+            self.run(Duration::from_millis(100));
+        }
+        let served = self.all() - before;
+        assert!((5..=10).contains(&served), "{served} in 30 s");
+    }
+
     fn held(&self) -> Held {
         self.regulator.report(self.now).volumes[&VOLUME]
     }
@@ -233,13 +244,7 @@ fn heartbeats_pass_those_that_wait_but_not_without_end() {
 fn costs_that_go_on_hold_the_queue_up_for_a_bounded_time() {
     let mut bench = Bench::limited(operations(100));
     bench.send(work(1, VOLUME, 4096));
-    let before = bench.all();
-    for _ in 0..300 {
-        bench.regulator.charge(bench.now, HostId(1), VOLUME, 100, 0);
-        bench.run(Duration::from_millis(100));
-    }
-    let served = bench.all() - before;
-    assert!((5..=10).contains(&served), "{served} in 30 s");
+    bench.moves_while_charged();
 }
 
 /// Regression: a flow with two limits that were both charged went from one queue to the other and back.
@@ -248,13 +253,7 @@ fn costs_on_two_limits_hold_a_flow_up_for_a_bounded_time() {
     let mut bench = Bench::limited(operations(100));
     bench.regulator.attach_host(bench.now, HostId(1), Some(POLICY));
     bench.send(work(1, VOLUME, 4096));
-    let before = bench.all();
-    for _ in 0..300 {
-        bench.regulator.charge(bench.now, HostId(1), VOLUME, 100, 0);
-        bench.run(Duration::from_millis(100));
-    }
-    let served = bench.all() - before;
-    assert!((5..=10).contains(&served), "{served} in 30 s");
+    bench.moves_while_charged();
 }
 
 /// Regression: a command that arrived after a gate had opened and before the timer passed those that waited.
