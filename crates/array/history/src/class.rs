@@ -13,7 +13,7 @@ impl Class {
     /// Both.
     pub(crate) const ALL: [Self; 2] = [Self::Array, Self::Unit];
 
-    /// Column of [`PRESENCE`], and number in the index.
+    /// Column of `PRESENCE`, and number in the index.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Array => 0,
@@ -21,7 +21,7 @@ impl Class {
         }
     }
 
-    /// Column of [`PRESENCE`].
+    /// Column of `PRESENCE`.
     pub(crate) const fn presence(self) -> &'static str {
         match self {
             Self::Array => "array",

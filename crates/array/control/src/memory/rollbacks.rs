@@ -9,6 +9,6 @@ use std::cell::RefCell;
 pub struct MemoryRollbacks {
     /// Shares, with their snapshots.
     pub done: RefCell<Vec<(ObjectId, ObjectId)>>,
-    /// Result of the next [`Live::roll_back_share`], if it fails.
+    /// Result of the next `Live::roll_back_share`, if it fails.
     pub fail: RefCell<Option<ShareRollbackError>>,
 }

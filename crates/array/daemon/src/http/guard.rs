@@ -1,7 +1,7 @@
 //! The guard: who sends a request, and whether that caller may.
 //!
 //! Every request to a resource passes here, after its path was matched and before its handler. What
-//! an operation needs is in the table of [`operations`](super::operations). A path or method without
+//! an operation needs is in the table of [`operations`]. A path or method without
 //! a row there is answered here, so that no handler can be reached past the table.
 
 mod record;
