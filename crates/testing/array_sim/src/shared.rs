@@ -219,8 +219,12 @@ impl Shared {
             status => {
                 self.count(|report| report.failed += 1);
                 self.end(issued);
-                // Errors have a reason: a fault of the disk, or an invalid reservation.
-                let reservation = matches!(issued.command.meaning, Meaning::Other) && key == 5;
+                // Errors have a reason: a fault of the disk, an invalid reservation, or one that another host made
+                // between two steps of a copy.
+                let reservation = match issued.command.meaning {
+                    Meaning::Other => key == 5,
+                    _ => key == 0xA && forwarded_status(&completion.sense) == Some(0x18),
+                };
                 let aborted = status == 0x40 && (aborted || self.was_reset(issued));
                 if self.troubled.get() || reservation || aborted {
                     return Ok(());
@@ -293,11 +297,37 @@ impl Shared {
     }
 }
 
+/// Status that a copy manager met at its source or destination: the COMMAND-SPECIFIC INFORMATION of COPY ABORTED has its
+/// place in the sense data (SPC-4 §6.4.4). Fixed format alone, which the array sends for it.
+fn forwarded_status(data: &[u8]) -> Option<u8> {
+    let places = data.get(8..10)?;
+    let place = places.iter().find(|place| **place != 0)?;
+    data.get(usize::from(*place)).copied()
+}
+
 /// Sense key, and additional sense code with qualifier, of either format (SPC-4 §4.5).
 pub(crate) fn sense(data: &[u8]) -> (u8, u16) {
     let at = |index: usize| data.get(index).copied().unwrap_or(0);
     match at(0) & 0x7F {
         0x72 | 0x73 => (at(1) & 0x0F, u16::from_be_bytes([at(2), at(3)])),
         _ => (at(2) & 0x0F, u16::from_be_bytes([at(12), at(13)])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forwarded_status_is_that_of_the_side_with_an_offset() {
+        let mut sense = [0_u8; 20];
+        sense[0] = 0x70;
+        assert_eq!(forwarded_status(&sense), None, "no side has met anything");
+        (sense[9], sense[18]) = (18, 0x18);
+        assert_eq!(forwarded_status(&sense), Some(0x18), "the destination");
+        (sense[8], sense[9], sense[18], sense[19]) = (19, 0, 0, 2);
+        assert_eq!(forwarded_status(&sense), Some(2), "the source");
+        sense[8] = 20;
+        assert_eq!((forwarded_status(&sense), forwarded_status(&[])), (None, None), "past the end");
     }
 }
