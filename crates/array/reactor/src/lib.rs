@@ -9,10 +9,7 @@
 //! management plane, on another thread, has an [`ArrayHandle`]: changes reach the reactor through a bounded queue of
 //! [`Requests`]; reads are answered from a mirror, so that no number of clients can delay a host's I/O.
 #![forbid(unsafe_code)]
-#![cfg_attr(
-    any(test, feature = "mutations"),
-    expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled")
-)]
+#![cfg_attr(test, expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled"))]
 
 mod admission;
 mod array;
@@ -59,7 +56,7 @@ pub use error::ServeError;
 pub use handle::{ArrayHandle, Requests, answer};
 pub use notice::Notice;
 pub use portal::advertised;
-#[cfg(not(any(test, feature = "mutations")))]
+#[cfg(not(test))]
 pub use run::run;
 pub use starter::{ReactorChannels, ReactorStarter, Ready};
 

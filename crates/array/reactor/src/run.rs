@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 ///
 /// Unit tests do without it, as the whole engine is compiled for it once more.
-#[cfg(not(any(test, feature = "mutations")))]
+#[cfg(not(test))]
 pub fn run(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     // Unknown words are reported before the first initiator connects.

@@ -62,8 +62,7 @@ pub struct Options {
     /// whole: commands of each seed, all hosts together.
     #[arg(long, default_value_t = 400)]
     commands: u64,
-    /// Disable a rule of the engine; the run fails unless a seed notices. `all` for every rule in
-    /// turn, and failing searches for free blocks; `list` for their names.
+    /// Disable a rule; the run fails unless a seed notices. `all` for every rule in turn; `list` for their names.
     #[arg(long, value_name = "RULE")]
     mutant: Option<String>,
 }
@@ -212,10 +211,10 @@ pub fn run(options: &Options) -> Result<Tally> {
     );
     if options.whole {
         let commands = ["--commands".to_owned(), options.commands.to_string()];
-        return separate(options, &["simulate", "array_sim"], commands);
+        return separate(options, "array_sim", commands);
     }
     if options.what == What::Nfs {
-        return separate(options, &["nfs_sim"], ["--calls".to_owned(), options.calls.to_string()]);
+        return separate(options, "nfs_sim", ["--calls".to_owned(), options.calls.to_string()]);
     }
     match &options.mutant {
         Some(rule) => mutants(options, rule),
@@ -368,11 +367,6 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
             }
         }
     }
-    if rule == "all" {
-        // Only this build can make searches for free blocks fail.
-        let options = Options { what: What::Failures, seed: None, count: None, mutant: None, ..options.clone() };
-        tally += seeds(&options)?;
-    }
     Ok(tally)
 }
 
@@ -399,25 +393,21 @@ fn noticed(options: &Options, rule: &str) -> Found {
     }
 }
 
-/// Builds simulation programs that can disable rules; returns the command of the last one.
-fn simulation(names: &[&str]) -> Result<Command> {
+/// Builds the program of a simulation; returns its command.
+fn simulation(name: &str) -> Result<Command> {
     let mut cargo = workspace::cargo();
-    // Built as part of the workspace, so that crates without these rules are not built again.
-    cargo.args(["build", "--quiet", "--workspace"]);
-    for name in names {
-        cargo.args(["--bin", name, "--features", &format!("{name}/mutations")]);
-    }
+    // Built as part of the workspace, with the features that its crates have there, so that none is built again.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", name]);
     let built = cargo.status().context("cannot run cargo")?;
-    ensure!(built.success(), "the simulation that can leave rules out does not build");
-    let name = names.last().context("no program")?;
+    ensure!(built.success(), "{name} does not build");
     let mut command = Command::new(workspace::target().join("debug").join(name));
     command.current_dir(workspace::root());
     Ok(command)
 }
 
 /// Runs seeds in a separate program: what it simulates is not part of this one.
-fn separate(options: &Options, programs: &[&str], size: [String; 2]) -> Result<Tally> {
-    let mut command = simulation(programs)?;
+fn separate(options: &Options, program: &str, size: [String; 2]) -> Result<Tally> {
+    let mut command = simulation(program)?;
     let range = options.range();
     command.args(["--seed", &range.start.to_string(), "--count", &(range.end - range.start).to_string()]);
     command.args(size);
@@ -431,19 +421,8 @@ fn separate(options: &Options, programs: &[&str], size: [String; 2]) -> Result<T
     Ok(Tally::one(status.success()))
 }
 
-/// Builds a program that can disable rules, and runs it, because this build cannot.
+/// Rules cannot be disabled in this build.
 #[cfg(not(feature = "mutations"))]
-fn mutants(options: &Options, rule: &str) -> Result<Tally> {
-    let mut command = simulation(&["array_sim", "simulate"])?;
-    let range = options.range();
-    command.args(["--mutant", rule, "--seed", &range.start.to_string()]);
-    command.args(["--count", &(range.end - range.start).to_string(), "--steps", &options.steps.to_string()]);
-    if let Some(every) = options.crash_every {
-        command.args(["--crash-every", &every.to_string()]);
-    }
-    if options.quiet {
-        command.arg("--quiet");
-    }
-    let status = command.status().context("cannot run the simulation")?;
-    Ok(Tally::one(status.success()))
+fn mutants(_: &Options, _: &str) -> Result<Tally> {
+    anyhow::bail!("this build cannot leave rules out: it is without the feature `mutations`")
 }
