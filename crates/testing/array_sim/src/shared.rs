@@ -297,8 +297,8 @@ impl Shared {
     }
 }
 
-/// Status that a copy manager met at its source or destination: the COMMAND-SPECIFIC INFORMATION of COPY ABORTED has its
-/// place in the sense data (SPC-4 §6.4.4). Fixed format alone, which the array sends for it.
+/// Status that a copy manager met at its source or destination: the COMMAND-SPECIFIC INFORMATION of COPY ABORTED has
+/// its place in the sense data (SPC-4 §6.4.4). Fixed format alone, which the array sends for it.
 fn forwarded_status(data: &[u8]) -> Option<u8> {
     let places = data.get(8..10)?;
     let place = places.iter().find(|place| **place != 0)?;

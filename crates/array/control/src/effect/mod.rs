@@ -1,7 +1,9 @@
 //! What a change would do: every check of the change, and none of its effects.
 //!
-//! A request that can say so has one plan. [`Request::run`](crate::request::Request::run) makes the plan and carries it out; [`DryRun`] makes the
+//! A request that can say so has one plan. [`Request::run`] makes the plan and carries it out; [`DryRun`] makes the
 //! same plan, under the same lock, and reports it. So no rule stands in two places.
+//!
+//! [`Request::run`]: crate::request::Request::run
 
 mod dry_run;
 mod rehearsal;
