@@ -20,6 +20,8 @@ struct Meter {
     per_second: u64,
     tolerance: Nanoseconds,
     paid_at: Nanoseconds,
+    /// What [`Self::paid_at`] would be without costs that were known only afterwards.
+    commands_paid_at: Nanoseconds,
 }
 
 pub(crate) fn nanoseconds(duration: Duration) -> Nanoseconds {
@@ -28,7 +30,7 @@ pub(crate) fn nanoseconds(duration: Duration) -> Nanoseconds {
 
 impl Meter {
     fn new(per_second: u64, tolerance: Nanoseconds) -> Self {
-        Self { per_second, tolerance, paid_at: 0 }
+        Self { per_second, tolerance, paid_at: 0, commands_paid_at: 0 }
     }
 
     /// Instant from which an amount may pass.
@@ -36,8 +38,20 @@ impl Meter {
         self.paid_at.saturating_sub(self.tolerance)
     }
 
+    /// Instant from which an amount could pass without costs that were known only afterwards.
+    fn opens_for_commands(&self) -> Nanoseconds {
+        self.commands_paid_at.saturating_sub(self.tolerance)
+    }
+
     fn take(&mut self, now: Nanoseconds, amount: u64) {
-        let most = now.saturating_add(self.tolerance).saturating_add(nanoseconds(MAX_DEBT));
+        let lasts = self.lasts(amount);
+        self.paid_at = self.paid_at.max(now).saturating_add(lasts);
+        self.commands_paid_at = self.commands_paid_at.max(now).saturating_add(lasts);
+    }
+
+    fn charge(&mut self, now: Nanoseconds, amount: u64) {
+        let commands = self.commands_paid_at.max(now.saturating_add(self.tolerance));
+        let most = commands.saturating_add(nanoseconds(MAX_DEBT));
         let paid_at = self.paid_at.max(now).saturating_add(self.lasts(amount));
         self.paid_at = paid_at.min(most.max(self.paid_at));
     }
@@ -52,8 +66,8 @@ impl Meter {
     fn take_over(&mut self, now: Nanoseconds, other: &Self) {
         let owed = other.paid_at.saturating_sub(now);
         let amount = u128::from(owed) * u128::from(other.per_second) / 1_000_000_000;
-        self.paid_at = now;
-        self.take(now, u64::try_from(amount).unwrap_or(u64::MAX));
+        (self.paid_at, self.commands_paid_at) = (now, now);
+        self.charge(now, u64::try_from(amount).unwrap_or(u64::MAX));
     }
 }
 
@@ -90,6 +104,19 @@ impl Gate {
     /// to be paid for.
     pub fn opens(&self) -> Nanoseconds {
         self.burst.map_or(0, |burst| burst.opens()).max(self.lasting.opens())
+    }
+
+    /// [`Self::opens`] without costs that were known only afterwards.
+    pub fn opens_for_commands(&self) -> Nanoseconds {
+        self.burst.map_or(0, |burst| burst.opens_for_commands()).max(self.lasting.opens_for_commands())
+    }
+
+    /// Adds a cost that is known only afterwards.
+    pub fn charge(&mut self, now: Nanoseconds, amount: u64) {
+        self.lasting.charge(now, amount);
+        if let Some(burst) = &mut self.burst {
+            burst.charge(now, amount);
+        }
     }
 
     /// Lets an amount pass.
@@ -166,11 +193,21 @@ mod tests {
     #[test]
     fn a_cost_that_is_known_afterwards_closes_the_gate_for_a_bounded_time() {
         let mut gate = Gate::new(Rate { per_second: 100, burst: None });
-        gate.take(0, 200);
+        gate.charge(0, 200);
         assert_eq!(gate.opens(), 2 * SECOND - 50_000_000);
-        gate.take(0, u64::MAX);
+        gate.charge(0, u64::MAX);
         assert_eq!(gate.opens(), 5 * SECOND);
-        gate.take(0, u64::MAX);
+        gate.charge(0, u64::MAX);
         assert_eq!(gate.opens(), 5 * SECOND);
+    }
+
+    #[test]
+    fn a_large_command_is_paid_for_wholly_and_debts_come_on_top_of_it() {
+        let mut gate = Gate::new(Rate { per_second: 100, burst: None });
+        gate.take(0, 1024);
+        assert_eq!(gate.opens(), 10 * SECOND + 190_000_000);
+        gate.charge(0, u64::MAX);
+        assert_eq!(gate.opens(), 15 * SECOND + 190_000_000);
+        assert_eq!(gate.opens_for_commands(), 10 * SECOND + 190_000_000);
     }
 }

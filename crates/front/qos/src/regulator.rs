@@ -144,12 +144,26 @@ impl Gates {
         [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens()).max().unwrap_or(0)
     }
 
+    /// [`Self::opens`] without costs that were known only afterwards.
+    fn opens_for_commands(&self) -> Nanoseconds {
+        [self.operations, self.bytes].into_iter().flatten().map(|gate| gate.opens_for_commands()).max().unwrap_or(0)
+    }
+
     fn take(&mut self, now: Nanoseconds, cost: Cost) {
         if let Some(gate) = &mut self.operations {
             gate.take(now, cost.operations);
         }
         if let Some(gate) = &mut self.bytes {
             gate.take(now, cost.bytes);
+        }
+    }
+
+    fn charge(&mut self, now: Nanoseconds, cost: Cost) {
+        if let Some(gate) = &mut self.operations {
+            gate.charge(now, cost.operations);
+        }
+        if let Some(gate) = &mut self.bytes {
+            gate.charge(now, cost.bytes);
         }
     }
 }
@@ -354,14 +368,15 @@ impl Regulator {
         gates
     }
 
-    /// The allowance of a flow that opens last, if it is not open. Costs that are charged while commands wait, such as
-    /// those of heartbeats, hold a flow up for [`MAX_DEBT`] at most.
+    /// The allowance of a flow that opens last, if it is not open. Costs that are charged while commands wait hold a
+    /// flow up for [`MAX_DEBT`] at most. It waits for commands that have begun until they are paid for.
     fn closed(&mut self, now: Nanoseconds, flow: Flow) -> Option<(Nanoseconds, Allowance)> {
         let bound = self.lines.get(&flow).map(|line| line.moved.saturating_add(nanoseconds(MAX_DEBT)));
         let mut closed = None;
         for (allowance, limits) in self.allowances(flow).into_iter().flatten() {
-            let opens = self.gates_of(now, allowance, limits).opens();
-            let opens = bound.map_or(opens, |bound| opens.min(bound));
+            let gates = self.gates_of(now, allowance, limits);
+            let opens = gates.opens();
+            let opens = bound.map_or(opens, |bound| opens.min(bound.max(gates.opens_for_commands())));
             if opens > now && closed.is_none_or(|(at, _)| opens > at) {
                 closed = Some((opens, allowance));
             }
@@ -375,9 +390,10 @@ impl Regulator {
         allowances.find(|at| self.gates.get(at).is_some_and(|gates| !gates.queue.is_empty())).map(|at| (now, at))
     }
 
-    fn take(&mut self, now: Nanoseconds, flow: Flow, cost: Cost) {
+    /// Does something to the gates of a flow.
+    fn at_gates(&mut self, now: Nanoseconds, flow: Flow, change: impl Fn(&mut Gates)) {
         for (allowance, limits) in self.allowances(flow).into_iter().flatten() {
-            self.gates_of(now, allowance, limits).take(now, cost);
+            change(self.gates_of(now, allowance, limits));
         }
     }
 
@@ -392,7 +408,17 @@ impl Regulator {
     }
 
     fn begin(&mut self, now: Nanoseconds, flow: Flow, cost: Cost) {
-        self.take(now, flow, cost);
+        self.at_gates(now, flow, |gates| gates.take(now, cost));
+        self.count(flow, cost);
+    }
+
+    /// A heartbeat begins, whoever waits. Those have to move on, however many heartbeats follow.
+    fn begin_heartbeat(&mut self, now: Nanoseconds, flow: Flow, cost: Cost) {
+        self.at_gates(now, flow, |gates| gates.charge(now, cost));
+        self.count(flow, cost);
+    }
+
+    fn count(&mut self, flow: Flow, cost: Cost) {
         self.accounts(flow, |account| {
             account.charged.operations += cost.operations;
             account.charged.bytes += cost.bytes;
@@ -408,7 +434,7 @@ impl Regulator {
         let flow = Flow { host: work.host, volume: work.volume };
         let cost = Cost::of(work.bytes);
         if work.class == Class::Heartbeat && self.heartbeat(now, flow) {
-            self.begin(now, flow, cost);
+            self.begin_heartbeat(now, flow, cost);
             return Admission::Now;
         }
         let ticket = Ticket(self.next_ticket);
@@ -586,7 +612,7 @@ impl Regulator {
         }
         let now = self.at(now);
         let flow = Flow { host, volume };
-        self.take(now, flow, Cost { operations, bytes });
+        self.at_gates(now, flow, |gates| gates.charge(now, Cost { operations, bytes }));
         self.accounts(flow, |account| {
             account.charged.offload_operations += operations;
             account.charged.offload_bytes += bytes;

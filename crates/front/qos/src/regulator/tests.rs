@@ -325,6 +325,17 @@ fn work_that_was_charged_afterwards_is_paid_for_by_waiting() {
     assert!(held.oldest < Duration::from_millis(60), "{held:?}");
 }
 
+/// Regression: of a command that costs more than the bound of debts, the rest was free.
+#[test]
+fn commands_of_many_seconds_are_paid_for_wholly() {
+    let mut bench = Bench::limited(bytes(1 << 20));
+    for _ in 0..4 {
+        bench.send(work(1, VOLUME, 16 << 20));
+    }
+    bench.run(Duration::from_secs(160));
+    assert!(near(bench.all(), 10 * 1024, 10), "{}", bench.all());
+}
+
 #[test]
 fn time_that_commands_waited_is_counted() {
     let mut bench = Bench::limited(operations(100));
