@@ -61,9 +61,9 @@ pub(crate) struct Arrived {
     /// It overtakes nothing, and nothing overtakes it but HEAD OF QUEUE.
     pub ordered: bool,
     pub bytes: u64,
-    /// Number of its connection.
+    /// Number of its connection; `None` for a step of a command that has begun.
     #[cfg(feature = "simulation")]
-    pub connection: u64,
+    pub connection: Option<u64>,
 }
 
 /// Command that waits. Ready when it may begin.
@@ -116,6 +116,19 @@ impl Admissions {
         #[cfg(feature = "simulation")]
         self.witness.waits();
         Some(Wait { admissions: Rc::clone(self), arrived, ticket, waiting })
+    }
+
+    /// Asks for one operation more of a command that has begun. It waits as a command would that has just arrived.
+    pub fn next_step(self: &Rc<Self>, host: HostId, volume: VolumeId) -> Option<Wait> {
+        self.arrive(Arrived {
+            host,
+            volume,
+            class: Class::Ordinary,
+            ordered: false,
+            bytes: 0,
+            #[cfg(feature = "simulation")]
+            connection: None,
+        })
     }
 
     /// Charges a host for work on a volume beyond what its command was charged when it began.

@@ -14,7 +14,7 @@ pub(crate) use invocation::Invocation;
 pub use invocation::{Arrival, Request, Response};
 pub use task_management::TaskManagementError;
 
-use crate::charges::{Charges, OffloadCost};
+use crate::charges::{Charges, OffloadLimits};
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{Nexus, NexusInfo, NexusTable};
@@ -93,12 +93,12 @@ impl<D> ScsiTarget<D> {
         &self.tokens
     }
 
-    /// Sets the receiver of the costs of offloaded work, which is called after each step. The first call counts.
-    pub fn charge_to(&self, receiver: impl Fn(NexusId, VolumeId, OffloadCost) + 'static) {
-        self.charges.set(Box::new(receiver));
+    /// Sets the limits that offloaded work meets. The first call counts.
+    pub fn limit_offload(&self, limits: impl OffloadLimits + 'static) {
+        self.charges.set(Box::new(limits));
     }
 
-    /// Receiver of the costs of offloaded work.
+    /// Limits that offloaded work meets.
     pub(crate) fn charges(&self) -> &Charges {
         &self.charges
     }

@@ -36,7 +36,7 @@ mod tokens;
 mod view;
 
 pub use admission::Limited;
-pub use charges::OffloadCost;
+pub use charges::{OffloadCost, OffloadLimits};
 pub use device::persistent_reservations::{initiator_port, registrant};
 pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use device::{

@@ -30,10 +30,8 @@ impl Witness {
 
     /// A command begins that has waited.
     pub fn begins(&self, arrived: &Arrived, ticket: Ticket) {
-        if arrived.class == Class::First {
-            return;
-        }
-        let before = self.last.borrow_mut().insert((arrived.connection, arrived.volume), ticket);
+        let Some(connection) = arrived.connection.filter(|_| arrived.class != Class::First) else { return };
+        let before = self.last.borrow_mut().insert((connection, arrived.volume), ticket);
         if let Some(before) = before.filter(|before| *before > ticket) {
             self.wrong.borrow_mut().get_or_insert(format!("{ticket:?} begins after {before:?}"));
         }

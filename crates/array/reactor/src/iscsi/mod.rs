@@ -12,6 +12,7 @@ mod local;
 mod messages;
 mod nexus_side;
 mod nexus_tasks;
+mod offload_limits;
 mod outbox;
 mod outstanding;
 mod publish;
@@ -36,6 +37,7 @@ use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use jiff::Timestamp;
 use media::Media;
+use offload_limits::OffloadLimits;
 use pool::Volume;
 use qos::HostId;
 use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
@@ -95,16 +97,7 @@ impl<M: Media + 'static> Iscsi<M> {
         let options = target_options(&reactor, setup);
         let (registry, admissions) = (Rc::<Registry>::default(), Rc::clone(&reactor.admissions));
         let target = Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options));
-        target.charge_to({
-            let registry = Rc::clone(&registry);
-            move |nexus, volume, cost| {
-                if !admissions.is_idle()
-                    && let Some(host) = registry.host_of(nexus)
-                {
-                    admissions.charge(host, volume, cost.operations, cost.bytes);
-                }
-            }
-        });
+        target.limit_offload(OffloadLimits { admissions, registry: Rc::clone(&registry) });
         let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
             target,

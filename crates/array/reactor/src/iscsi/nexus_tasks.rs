@@ -103,7 +103,7 @@ impl<M: Media + 'static> NexusTasks<M> {
             ordered,
             bytes,
             #[cfg(feature = "simulation")]
-            connection: self.member.id,
+            connection: Some(self.member.id),
         })
     }
 

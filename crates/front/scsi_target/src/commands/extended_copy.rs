@@ -131,6 +131,9 @@ async fn copy<D: BlockDevice>(
 ) -> Result<OffloadWork, Fault> {
     let mut work = OffloadWork::default();
     for (index, segment) in request.list.segments.iter().enumerate() {
+        if index > 0 {
+            call.wait_for_limits().await;
+        }
         call.check_step()?;
         let index = u16::try_from(index).unwrap_or(u16::MAX);
         let bytes = match segment {

@@ -169,6 +169,9 @@ async fn write<D: BlockDevice>(
         let mut lba = range.lba.0;
         let end = range.lba.0 + range.count;
         while lba < end {
+            if offset > request.offset {
+                call.wait_for_limits().await;
+            }
             // A RESERVE waits for this step, as for a write.
             let _in_flight = call.unit().writes.enter();
             let limits = call.unit().device().limits();

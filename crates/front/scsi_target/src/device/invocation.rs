@@ -123,6 +123,12 @@ impl<D> Invocation<'_, D> {
         self.target.charges().charge(self.nexus.id, volume, &self.steps, steps, moved);
     }
 
+    /// Waits for the limits of the host and the volume before a step that is not the first one of offloaded work, or
+    /// until the command is aborted. To be called with nothing held that other commands need.
+    pub async fn wait_for_limits(&self) {
+        self.target.charges().next_step(self.nexus.id, self.volume(), &self.steps, &self.request.abort).await;
+    }
+
     /// LBA and count, at the positions of READ and WRITE.
     pub fn range(&self) -> BlockRange {
         BlockRange::decode(&self.cdb, self.command.cdb_usage.len())

@@ -1,12 +1,17 @@
 //! What limits have to know of commands, and what offloaded work costs.
 
-use super::extended_copy::list_between;
+use super::extended_copy::{List, list_between};
 use super::*;
-use crate::{Limited, OffloadCost};
+use crate::{Limited, OffloadCost, OffloadLimits};
+use futures_util::future::LocalBoxFuture;
 use hex_literal::hex;
 use qos::Class;
 use scsi::provisioning::unmap_parameter_list;
-use std::cell::RefCell;
+use scsi::third_party_copy::BlockToBlockSegment;
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use unit::AbortFlag;
 
 /// How limits apply to a command to LUN 0.
 fn limited(array: &Array, bytes: &[u8], attribute: TaskAttribute, data_out: u32) -> Option<(Class, u64)> {
@@ -85,14 +90,49 @@ fn a_command_to_a_lun_without_a_unit_waits_for_nothing() {
     assert_eq!(array.target.limited(&cdb16(0x88, 0, 0, 1), TaskAttribute::Simple, arrival, 0), None);
 }
 
+/// Limits in which steps wait until there are permits, if they may have to wait.
+#[derive(Default)]
+struct Bench {
+    nexus: Option<NexusId>,
+    /// Costs that were charged, by volume.
+    charged: Rc<RefCell<Vec<(u64, OffloadCost)>>>,
+    /// Steps that were asked for.
+    asked: Rc<Cell<u64>>,
+    /// Steps that may begin; `None`: none waits.
+    permits: Rc<Cell<Option<u64>>>,
+}
+
+impl OffloadLimits for Bench {
+    fn charge(&self, nexus: NexusId, volume: VolumeId, cost: OffloadCost) {
+        assert_eq!(Some(nexus), self.nexus);
+        self.charged.borrow_mut().push((volume.0, cost));
+    }
+
+    fn next_step(&self, nexus: NexusId, volume: VolumeId, abort: &AbortFlag) -> Option<LocalBoxFuture<'static, ()>> {
+        assert_eq!((Some(nexus), volume), (self.nexus, VolumeId(10)));
+        self.asked.set(self.asked.get() + 1);
+        let (permits, abort) = (Rc::clone(&self.permits), abort.clone());
+        permits.get()?;
+        Some(Box::pin(std::future::poll_fn(move |context| {
+            if abort.is_set_or_wakes(context.waker()) {
+                return Poll::Ready(());
+            }
+            match permits.get() {
+                Some(left @ 1..) => {
+                    permits.set(Some(left - 1));
+                    Poll::Ready(())
+                }
+                _ => Poll::Pending,
+            }
+        })))
+    }
+}
+
 /// Costs that were charged to the first nexus, by volume.
 fn charging(array: &Array) -> Rc<RefCell<Vec<(u64, OffloadCost)>>> {
-    let charged: Rc<RefCell<Vec<_>>> = Rc::default();
-    let (costs, a) = (Rc::clone(&charged), array.a);
-    array.target.charge_to(move |nexus, volume, cost| {
-        assert_eq!(nexus, a);
-        costs.borrow_mut().push((volume.0, cost));
-    });
+    let bench = Bench { nexus: Some(array.a), ..Bench::default() };
+    let charged = Rc::clone(&bench.charged);
+    array.target.limit_offload(bench);
     charged
 }
 
@@ -146,4 +186,47 @@ fn each_further_range_of_an_unmap_costs_an_operation() {
             operations.map(|operations| (10, OffloadCost { operations, bytes: 0 })).into_iter().collect();
         assert_eq!(charged.take(), expected);
     }
+}
+
+/// Two segments of 8 blocks from LUN 0 to LUN 1, sent to LUN 0.
+fn two_segments() -> Vec<u8> {
+    let segment = |at| BlockToBlockSegment::new(0, 1, 8, at, at);
+    List::of(&[10, 11], &[segment(0), segment(8)]).bytes()
+}
+
+#[test]
+fn the_next_segment_of_a_copy_waits_for_limits_and_holds_nothing_meanwhile() {
+    let array = Array::new();
+    array.lun0().write(0, &pattern(1, 16));
+    let bench = Bench { nexus: Some(array.a), ..Bench::default() };
+    let (charged, asked, permits) = (Rc::clone(&bench.charged), Rc::clone(&bench.asked), Rc::clone(&bench.permits));
+    array.target.limit_offload(bench);
+    permits.set(Some(0));
+    let list = two_segments();
+    let cdb = cdb16(0x83, 0, 0, u32::try_from(list.len()).unwrap());
+    for aborted in [false, true] {
+        let length = u32::try_from(list.len()).unwrap();
+        let (abort, command) = array.lun0().abortable(&cdb, Bytes::from(list.clone()), 0, length);
+        let mut command = pin!(command);
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(command.as_mut().poll(&mut context).is_pending());
+        // Blocks of both segments, at the source and at the destination, can be written meanwhile.
+        array.on(array.a, 1).write(0, &pattern(7, 16));
+        array.lun0().write(8, &pattern(3, 8));
+        if aborted {
+            abort.abort();
+        } else {
+            permits.set(Some(1));
+        }
+        let Poll::Ready(response) = command.as_mut().poll(&mut context) else { panic!("it does not end") };
+        let second = if aborted {
+            assert_ne!(response.status, 0, "it was aborted");
+            pattern(7, 16)[8 * 512..].to_vec()
+        } else {
+            assert_good(&response);
+            pattern(3, 8)
+        };
+        assert_eq!(array.on(array.a, 1).read(8, 8), second);
+    }
+    assert_eq!((asked.get(), charged.take()), (2, vec![]), "each step was asked for, so that nothing is charged again");
 }
