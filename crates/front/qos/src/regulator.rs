@@ -547,7 +547,7 @@ impl Regulator {
             if command.class != Class::Behind {
                 self.begin(now, flow, command.cost);
             }
-            self.waited(now, flow, command.since);
+            self.waited(now, flow, at, command.since);
             released.push(command.ticket);
             if let Some(gates) = self.gates.get_mut(&at) {
                 gates.queue.served(place, command.cost.operations, weight);
@@ -583,11 +583,21 @@ impl Regulator {
         }
     }
 
-    fn waited(&mut self, now: Nanoseconds, flow: Flow, since: Nanoseconds) {
-        self.accounts(flow, |account| {
+    /// Counts a command that has waited, for what held it back last.
+    fn waited(&mut self, now: Nanoseconds, flow: Flow, at: Allowance, since: Nanoseconds) {
+        let account = match at {
+            Allowance::Host(host) => {
+                self.hosts.contains_key(&host).then(|| self.host_accounts.entry(host).or_default())
+            }
+            Allowance::Volume(_) | Allowance::Policy(_) => {
+                let (volume, accounts) = (flow.volume, &mut self.volume_accounts);
+                self.volumes.contains_key(&volume).then(|| accounts.entry(volume).or_default())
+            }
+        };
+        if let Some(account) = account {
             account.commands += 1;
             account.waited += now.saturating_sub(since);
-        });
+        }
     }
 
     /// Forgets a command that waits: it was aborted. Returns false if it does not wait.
@@ -638,8 +648,11 @@ impl Regulator {
         for (flow, line) in &self.lines {
             let oldest = line.commands.iter().map(|waiting| waiting.since).min().unwrap_or(now);
             let oldest = Duration::from_nanos(now.saturating_sub(oldest));
-            let concerned = [volumes.get_mut(&flow.volume), hosts.get_mut(&flow.host)];
-            for held in concerned.into_iter().flatten() {
+            let holds = match line.at {
+                Allowance::Host(host) => hosts.get_mut(&host),
+                Allowance::Volume(_) | Allowance::Policy(_) => volumes.get_mut(&flow.volume),
+            };
+            if let Some(held) = holds {
                 held.waiting += line.commands.len() as u64;
                 held.oldest = held.oldest.max(oldest);
             }

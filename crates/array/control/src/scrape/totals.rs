@@ -28,11 +28,11 @@ pub struct Totals {
     pub offload: BTreeMap<Primitive, OffloadStatistics>,
     /// Commands that ended with RESERVATION CONFLICT.
     pub reservation_conflicts: u64,
-    /// What limits have done to commands for volumes.
+    /// What limits have done to commands.
     pub held: HeldTotals,
 }
 
-/// What limits have done to commands for the volumes that have a policy, and for those that had one.
+/// What limits of volumes and hosts have done to commands, also limits of those that have no policy any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldTotals {
     /// Commands that have waited and then began.
@@ -44,20 +44,22 @@ pub struct HeldTotals {
 }
 
 impl HeldTotals {
-    /// Adds all volumes of a report.
+    /// Adds all volumes and hosts of a report.
     pub(crate) fn add_all(&mut self, report: &qos::Report) {
-        for held in report.volumes.values() {
+        for held in report.volumes.values().chain(report.hosts.values()) {
             self.commands = self.commands.saturating_add(held.commands);
             self.time = self.time.saturating_add(held.time);
             self.waiting = self.waiting.saturating_add(held.waiting);
         }
     }
 
-    /// Adds the volumes that have no policy any more, or that had none in between: their counts have ended or begun
-    /// anew.
+    /// Adds the volumes and hosts that have no policy any more, or that had none in between: their counts have ended or
+    /// begun anew.
     pub(crate) fn add_ended(&mut self, before: &qos::Report, after: &qos::Report) {
-        for (volume, held) in &before.volumes {
-            if after.volumes.get(volume).is_none_or(|after| after.commands < held.commands) {
+        let volumes = before.volumes.iter().map(|(volume, held)| (held, after.volumes.get(volume)));
+        let hosts = before.hosts.iter().map(|(host, held)| (held, after.hosts.get(host)));
+        for (held, after) in volumes.chain(hosts) {
+            if after.is_none_or(|after| after.commands < held.commands) {
                 self.commands = self.commands.saturating_add(held.commands);
                 self.time = self.time.saturating_add(held.time);
             }

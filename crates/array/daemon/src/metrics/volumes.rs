@@ -72,13 +72,18 @@ impl Volumes {
     fn limits(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let limited = || self.0.volumes.iter().filter_map(|volume| Some((label(volume), volume.held?)));
         let delay = limited().map(|(label, held)| (label, held.time.as_secs_f64())).collect();
-        let help = "Time that commands have waited for limits of QoS policies";
+        let help = "Time that commands have waited for limits of the volume's QoS policy";
         counter_seconds(encoder, "volume_qos_delay_seconds", help, delay)?;
         let commands = limited().map(|(label, held)| (label, held.commands)).collect();
-        let help = "Commands that have waited for limits of QoS policies";
+        let help = "Commands that have waited for limits of the volume's QoS policy";
         counter(encoder, "volume_qos_delayed_commands", help, commands)?;
         let waiting = limited().filter_map(|(label, held)| Some((label, not_zero(held.waiting)?))).collect();
-        gauge(encoder, "volume_qos_waiting_commands", "Commands that wait for limits of QoS policies", waiting)
+        gauge(
+            encoder,
+            "volume_qos_waiting_commands",
+            "Commands that wait for limits of the volume's QoS policy",
+            waiting,
+        )
     }
 
     fn shares(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {

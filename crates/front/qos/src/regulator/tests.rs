@@ -336,6 +336,24 @@ fn commands_of_many_seconds_are_paid_for_wholly() {
     assert!(near(bench.all(), 10 * 1024, 10), "{}", bench.all());
 }
 
+/// Regression: it was counted for the volume as well, and the alert named the volume's policy.
+#[test]
+fn what_waited_counts_for_the_limits_that_held_it_back() {
+    let mut bench = Bench::limited(operations(10_000));
+    let strict = PolicyId(77);
+    bench.regulator.set_policy(bench.now, strict, Some((operations(100), false)));
+    bench.regulator.attach_host(bench.now, HostId(1), Some(strict));
+    for _ in 0..4 {
+        bench.send(work(1, VOLUME, 4096));
+    }
+    bench.run(Duration::from_secs(2));
+    let report = bench.regulator.report(bench.now);
+    let (volume, host) = (report.volumes[&VOLUME], report.hosts[&HostId(1)]);
+    assert_eq!((volume.commands, volume.waiting, volume.oldest), (0, 0, Duration::ZERO));
+    assert!(host.commands > 150 && host.waiting == 4, "{host:?}");
+    assert_eq!(volume.charged, host.charged);
+}
+
 #[test]
 fn time_that_commands_waited_is_counted() {
     let mut bench = Bench::limited(operations(100));
