@@ -14,6 +14,7 @@ mod memory;
 mod nfs;
 mod nfs_million;
 mod nfs_storm;
+mod noisy;
 mod old_volume;
 mod paced_offload;
 mod plain_disk;
@@ -67,6 +68,7 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "reclaim", asks: reclaim::ASKS, answer: reclaim::answer },
     Question { name: "fairness", asks: fairness::ASKS, answer: fairness::answer },
     Question { name: "paced-offload", asks: paced_offload::ASKS, answer: paced_offload::answer },
+    Question { name: "noisy", asks: noisy::ASKS, answer: noisy::answer },
     Question { name: "consoles", asks: consoles::ASKS, answer: consoles::answer },
     Question { name: "nfs", asks: nfs::ASKS, answer: nfs::answer },
     Question { name: "nfs-storm", asks: nfs_storm::ASKS, answer: nfs_storm::answer },
