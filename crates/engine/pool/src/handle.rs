@@ -9,6 +9,7 @@
 
 mod capture;
 mod catalog;
+mod difference;
 mod lent;
 mod look;
 mod look_and_read;
@@ -16,6 +17,7 @@ mod look_and_read;
 mod tests;
 
 pub use capture::NewCapture;
+pub use difference::Difference;
 
 use crate::core::{Core, Counters};
 use crate::interface::operation::{Failure, Operation, OperationId, Output};

@@ -30,8 +30,9 @@ pub use crate::core::offline::dump::{Shown, show_log, show_root};
 pub use crate::core::offline::rebuild::{RepairError, RepairReport};
 pub use crate::core::recovery::{Opened, initial_root};
 pub use crate::core::{Core, Counters, DataCache, TurnWork};
-pub use handle::{NewCapture, Pool};
+pub use handle::{Difference, NewCapture, Pool};
 pub use interface::check::CheckReport;
+pub use interface::difference::{ChangedBlock, ChangedContent, ChangedRun, DifferenceId, DifferenceStep, SharedTree};
 pub use interface::operation::{
     ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, CopyOutcome, Failure, MAX_CEILING_BYTES, MAX_DOCUMENT_BYTES,
     MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output, TransactionMark,

@@ -114,6 +114,10 @@ mutations! {
         Locks: "locks", "a locked snapshot can be deleted";
         /// A lock ends at its hour, and no change makes that hour earlier.
         LockEnds: "lock-ends", "a lock can be made to end earlier";
+        /// A difference compares two objects that exist, and keep their content, until it ends.
+        Pair: "pair", "a difference goes on although an object that it compares was deleted or replaced";
+        /// A difference takes two pages or blocks for one if their addresses are equal.
+        Proof: "proof", "a difference takes pages and blocks with equal checksums for one";
         /// After a crash, what is no longer shared is not taken off bounds before everything is given back again.
         ReclaimAgain: "reclaim-again", "bounds of shared blocks fall while trees that a crash brought back share these";
         /// A transaction that writes into a range which it also clones plans for shared pages there.

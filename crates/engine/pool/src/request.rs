@@ -4,8 +4,9 @@
 //! with the one output that answers it, so that callers of the handle get typed replies. An output
 //! of another kind is a bug of the engine and an error, never a default.
 
+use crate::interface::difference::{DifferenceId, DifferenceStep};
 use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
-use crate::interface::range::{BlockRange, ByteRange};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
@@ -161,6 +162,14 @@ impl Request<Vec<Place>> {
     pub fn places_of(blocks: Vec<BlockId>) -> Self {
         let operation = Operation::PlacesOf(blocks);
         Self { operation, reply: |output| if let Output::Places(places) = output { Some(places) } else { None } }
+    }
+}
+
+impl Request<DifferenceStep> {
+    /// Compares two objects: one step.
+    pub fn difference_step(difference: DifferenceId, from: BlockNumber) -> Self {
+        let reply = |output| if let Output::Difference(step) = output { Some(*step) } else { None };
+        Self { operation: Operation::DifferenceStep { difference, from }, reply }
     }
 }
 

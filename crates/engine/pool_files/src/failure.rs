@@ -41,6 +41,7 @@ fn of_pool(error: PoolError) -> EngineError {
         | PoolError::BadCeiling { .. }
         | PoolError::Locked { .. }
         | PoolError::NoSnapshot(_)
+        | PoolError::DifferenceEnded(_)
         | PoolError::CannotGrow(_)
         | PoolError::Busy(_)
         | PoolError::Damaged(_) => EngineError::Internal { reason: error.to_string() },

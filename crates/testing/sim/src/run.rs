@@ -613,6 +613,8 @@ impl Run {
                         matches!(&request, Request::Catalog(changes) if self.model.forbids(changes).is_some());
                     catalog_effects != self.catalog_effects || forbids
                 }
+                // Differences check this themselves.
+                Failure::Pool(PoolError::DifferenceEnded(_)) => false,
                 // The generator locks snapshots alone.
                 Failure::Pool(PoolError::NoSnapshot(_)) => false,
                 Failure::Pool(PoolError::BadDocument { .. } | PoolError::BadReservation { .. }) => false,

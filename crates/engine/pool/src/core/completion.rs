@@ -105,8 +105,8 @@ impl<M: Media> Core<M> {
         let failure = PoolError::Damaged(reason.clone()).into();
         self.schedule.wake_surviving(Key::Page(address), failure, |pending| {
             let survives = pending.operation.survives_bad_pages();
-            if let (true, Some(scan)) = (survives, &mut pending.progress.scan) {
-                scan.note_bad_page(address, &reason);
+            if survives {
+                pending.progress.note_bad_page(address, &reason);
             }
             if !survives {
                 pending.progress.bad_page = Some(address);

@@ -4,6 +4,7 @@ use crate::checksum::Crc32c;
 use crate::content::data::Data;
 use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
+use crate::core::scan::descent::Descent;
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use crate::interface::range::BlockNumber;
@@ -110,6 +111,7 @@ pub(crate) struct Progress {
     pub placed: Option<Placed>,
     pub read: Option<ReadState>,
     pub scan: Option<Box<Scan>>,
+    pub difference: Option<Box<Descent>>,
     pub space_tries: u8,
     /// It waits for the owner's offer to free space.
     pub awaits_offer: bool,
@@ -124,6 +126,18 @@ pub(crate) struct Progress {
     pub bad_block: Option<(BlockAddress, Crc32c)>,
     /// Address of an unreadable map page that the operation needs.
     pub bad_page: Option<BlockAddress>,
+}
+
+impl Progress {
+    /// Notes an unreadable page, for a scan.
+    pub fn note_bad_page(&mut self, address: BlockAddress, reason: &str) {
+        if let Some(scan) = &mut self.scan {
+            scan.note_bad_page(address, reason);
+        }
+        if let Some(difference) = &mut self.difference {
+            difference.note_bad_page(address, reason);
+        }
+    }
 }
 
 /// Data that a read has gathered.

@@ -289,6 +289,7 @@ impl<M: Media> Core<M> {
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
             Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
+            Operation::DifferenceStep { difference, from } => self.difference_step(*difference, *from, progress),
             Operation::CheckStep => self.check_step(id),
             Operation::Recount { object } => self.recount_step(*object, progress),
             Operation::Grow(growth) => self.grow_step(id, growth),

@@ -10,7 +10,7 @@ use crate::core::io::Io;
 use crate::core::parked::ParkedWrites;
 use crate::core::progress::{PlacedWrites, Progress};
 use crate::core::scan::online_check::OnlineCheck;
-use crate::core::scan::verified::Verified;
+use crate::core::scan::remembered::Remembered;
 use crate::core::turn::{Turn, TurnWork};
 use crate::interface::operation::{Failure, OperationId, Options, Output};
 use crate::interface::range::BlockNumber;
@@ -103,8 +103,7 @@ pub struct Core<M: Media> {
     pub(super) growing: Option<Growing>,
     pub(super) online_check: Option<Box<OnlineCheck>>,
     pub(super) incidents: Incidents,
-    /// Blocks seen by the pass of `Verify` in progress.
-    pub(super) verified: Verified,
+    pub(super) remembered: Remembered,
     /// Number of pages that a scan may process in one turn.
     pub(super) scan_pages: usize,
     pub(super) discards_in_flight: usize,
@@ -146,7 +145,7 @@ impl<M: Media> Core<M> {
             growing: None,
             online_check: None,
             incidents: Incidents::default(),
-            verified: Verified::default(),
+            remembered: Remembered::default(),
             scan_pages: 16,
             discards_in_flight: 0,
             replaying: None,

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod difference;
 mod look_and_read;
 
 use crate::{

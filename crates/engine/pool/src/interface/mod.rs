@@ -3,6 +3,7 @@
 
 pub(crate) mod allotment;
 pub(crate) mod check;
+pub(crate) mod difference;
 pub(crate) mod operation;
 pub(crate) mod range;
 
@@ -404,9 +405,13 @@ pub enum PoolError {
         /// First hour at which it can be unlocked.
         until: Hour,
     },
-    /// Only snapshots can be locked.
+    /// The object is no snapshot: only snapshots can be locked, and only snapshots and captures can be compared.
     #[error("object {0} is no snapshot")]
     NoSnapshot(ObjectId),
+    /// An object that a difference compares was deleted, or got other content or another size: a new difference has to
+    /// begin.
+    #[error("object {0} was deleted or replaced while it was compared")]
+    DifferenceEnded(ObjectId),
     /// The percentage is above 100.
     #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
     BadReservation {

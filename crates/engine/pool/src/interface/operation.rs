@@ -1,5 +1,6 @@
 //! Operations of the pool, and their results.
 
+use crate::interface::difference::{DifferenceId, DifferenceStep};
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
@@ -194,6 +195,13 @@ pub enum Operation {
     },
     /// Finds every place that is stored in one of these blocks.
     PlacesOf(Vec<BlockId>),
+    /// Compares two objects: one step of a difference.
+    DifferenceStep {
+        /// Difference that [`crate::Core::begin_difference`] began.
+        difference: DifferenceId,
+        /// Start of the step.
+        from: BlockNumber,
+    },
     /// Executes one step of a check of the whole pool.
     CheckStep,
     /// Counts the shared blocks of a reserved volume.
@@ -255,6 +263,8 @@ pub enum Output {
     Scanned(Box<ScanStep>),
     /// Places found.
     Places(Vec<Place>),
+    /// Result of one step of a difference.
+    Difference(Box<DifferenceStep>),
     /// Result of one step of a check.
     Check(Box<CheckStep>),
 }
@@ -316,7 +326,7 @@ impl Operation {
 
     /// True for an operation that reports unreadable pages instead of failing.
     pub(crate) fn survives_bad_pages(&self) -> bool {
-        matches!(self, Self::Verify { .. } | Self::PlacesOf(_))
+        matches!(self, Self::Verify { .. } | Self::PlacesOf(_) | Self::DifferenceStep { .. })
     }
 }
 
@@ -354,6 +364,7 @@ impl Operation {
             | Self::ReclaimZeros { .. }
             | Self::Verify { .. }
             | Self::PlacesOf(_)
+            | Self::DifferenceStep { .. }
             | Self::CheckStep
             | Self::Recount { .. }
             | Self::Grow(_)
@@ -378,6 +389,7 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         | Operation::Unique { .. }
         | Operation::UniqueIn { .. }
         | Operation::PlacesOf(_)
+        | Operation::DifferenceStep { .. }
         | Operation::CheckStep
         | Operation::Recount { .. }
         | Operation::Grow(_)

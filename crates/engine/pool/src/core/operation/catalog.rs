@@ -74,6 +74,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (catalog)");
             return broken();
         }
+        self.end_differences(changes);
         let mut shared = Vec::new();
         for change in changes {
             if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
@@ -84,6 +85,18 @@ impl<M: Media> Core<M> {
         }
         self.log.append(|out| record::encode_catalog(out, changes, &shared));
         Step::Durable(Output::Done)
+    }
+
+    /// Ends the differences that compare an object whose content or size these changes have replaced.
+    fn end_differences(&mut self, changes: &[CatalogChange]) {
+        for change in changes {
+            if let CatalogChange::DeleteObject { id }
+            | CatalogChange::Resize { id, .. }
+            | CatalogChange::Rollback { id, .. } = change
+            {
+                self.remembered.differences_mut().note_replaced(*id);
+            }
+        }
     }
 
     /// True if the superblock says that the pool has this feature. Otherwise requests the checkpoint that says

@@ -160,6 +160,7 @@ impl<M: Media> Core<M> {
             }
             self.log.append(|out| record::encode_clone(out, source, first, capture, first, count));
         }
+        self.remembered.differences_mut().note_replaced(capture);
         // A capture need not outlive the run that created it, so its durability is not awaited.
         Step::Done(Output::Copied(CopyOutcome { cloned_bytes: count * B, copied_bytes: 0 }))
     }

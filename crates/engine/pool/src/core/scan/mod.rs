@@ -1,5 +1,6 @@
 //! Scans: operations that go through the maps of objects in steps, while hosts work. They count
-//! unique or shared blocks, verify stored content, find zeros, and find the users of a block.
+//! unique or shared blocks, verify stored content, find zeros, find the users of a block, and find where two objects
+//! differ.
 //!
 //! A scan keeps no pointers. It stores the next block of an object and descends from the root each
 //! time, so each step sees the changes made since the previous one.
@@ -7,8 +8,12 @@
 mod allotments;
 mod check_step;
 pub(crate) mod cursor;
+pub(crate) mod descent;
+mod difference;
 mod index_check;
 pub(crate) mod online_check;
+pub(crate) mod remembered;
+pub(crate) mod sessions;
 mod unique_in;
 pub(crate) mod verified;
 pub(crate) mod walk;
@@ -310,7 +315,7 @@ impl<M: Media> Core<M> {
             Some(scan) => scan,
             None => {
                 if anew {
-                    self.verified.clear();
+                    self.remembered.verified_mut().clear();
                 }
                 let verify = Verify { step: ScanStep::default(), outstanding: 0, suspects: Vec::new(), round: 0 };
                 Box::new(Scan { block: BlockNumber::of_byte(offset), verify: Some(verify), ..Scan::default() })
@@ -332,7 +337,7 @@ impl<M: Media> Core<M> {
             let (round, suspects) = (verify.round, std::mem::take(&mut verify.suspects));
             return self.verify_again(id, object, scan, round, suspects);
         }
-        let (verified, memory) = (&mut self.verified, self.options.memory_bytes / 16);
+        let (verified, memory) = (self.remembered.verified_mut(), self.options.memory_bytes / 16);
         let visit = scan.visit(&mut self.map, object, |map, _, Pointer { address, .. }| {
             map.need_counts(address);
             if !map.need().is_empty() {
@@ -361,7 +366,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             if self.map.space().count(address).is_some_and(|count| count > 1)
-                && !self.verified.first(address, self.options.memory_bytes / 16)
+                && !self.remembered.verified_mut().first(address, self.options.memory_bytes / 16)
             {
                 continue;
             }
