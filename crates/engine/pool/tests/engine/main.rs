@@ -9,6 +9,7 @@ mod captures;
 mod ceilings;
 mod clones;
 mod common;
+mod differences;
 mod documents;
 mod integrity;
 mod locks;
