@@ -303,6 +303,22 @@ impl Generator {
         Request::Capture { source, capture, ranges }
     }
 
+    /// Draws a step of a difference of two snapshots; without one, a snapshot of this object.
+    fn difference(&mut self, object: u64, model: &Model) -> Request {
+        let snapshots = model.objects.iter().filter(|(_, object)| object.snapshot);
+        let snapshots: Vec<u64> = snapshots.map(|(id, _)| *id).collect();
+        if snapshots.is_empty() {
+            return Request::Catalog(vec![Catalog::Clone { source: object, id: self.id(), snapshot: true }]);
+        }
+        let base = match self.below(20) {
+            0 | 1 => None,
+            // It may be a volume.
+            2 => Some(object),
+            _ => Some(self.of(&snapshots)),
+        };
+        Request::Difference { base, new: self.of(&snapshots) }
+    }
+
     /// Draws a transaction of one to six changes of up to three objects.
     fn transaction(&mut self, world: &World, model: &Model) -> Request {
         let objects: Vec<_> = (0..3).filter_map(|_| self.writable(model)).collect();
@@ -469,6 +485,7 @@ impl Generator {
                 Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
             }
             Kind::Transaction => self.transaction(world, model),
+            Kind::Difference => self.difference(object, model),
             Kind::Unique => Request::Unique { object },
             Kind::Grow => Request::Grow { blocks: world.disk_blocks + self.of(&[1, 60, 700, 2048, 5000]) },
             Kind::ZeroDetection => {

@@ -7,6 +7,7 @@
 use crate::step::{Catalog, Pattern, Request};
 use crate::transaction::Change;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Bytes in a sector.
@@ -154,6 +155,25 @@ impl Object {
         ranges
     }
 
+    /// Numbers of the 4 KiB blocks of a range whose content is other than in `base`.
+    pub(crate) fn blocks_other_than(&self, base: &Self, blocks: Range<u64>) -> Vec<u64> {
+        const CHUNK_BLOCKS: u64 = CHUNK_SECTORS / BLOCK_SECTORS;
+        let chunks = blocks.start / CHUNK_BLOCKS..blocks.end.div_ceil(CHUNK_BLOCKS);
+        let of = |object: &Self| object.chunks.range(chunks.clone()).map(|(index, _)| *index).collect::<BTreeSet<_>>();
+        let indexes = &of(self) | &of(base);
+        let all = indexes.into_iter().flat_map(|index| index * CHUNK_BLOCKS..(index + 1) * CHUNK_BLOCKS);
+        let inside = all.filter(|block| blocks.contains(block) && !self.shares_chunk(base, *block));
+        let values = |object: &Self, block: u64| object.values(block * BLOCK_SECTORS, BLOCK_SECTORS);
+        inside.filter(|block| values(self, *block) != values(base, *block)).collect()
+    }
+
+    /// Whether the chunk around a block has not been written in either of two objects since it was in one, or is
+    /// empty in both.
+    pub(crate) fn shares_chunk(&self, base: &Self, block: u64) -> bool {
+        let chunk = |object: &Self| object.chunks.get(&(block * BLOCK_SECTORS / CHUNK_SECTORS)).map(Rc::as_ptr);
+        chunk(self) == chunk(base)
+    }
+
     /// Whether a 4 KiB block has content.
     pub(crate) fn is_mapped(&self, block: u64) -> bool {
         let sector = block * BLOCK_SECTORS;
@@ -213,6 +233,7 @@ impl Model {
             | Request::ReclaimZeros { .. }
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
+            | Request::Difference { .. }
             | Request::CheckStep
             | Request::Grow { .. }
             | Request::Recount { .. }

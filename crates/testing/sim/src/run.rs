@@ -7,10 +7,12 @@
 //! durability.
 
 mod compare;
+mod differences;
 mod restart;
 mod transactions;
 
 use self::compare::{check_provisioning, hex};
+use self::differences::InProgress;
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Numbered, Pattern, PlannedFault, Request, Step};
@@ -73,6 +75,8 @@ pub(crate) struct Run {
     pub model: Model,
     effects: VecDeque<Effect>,
     in_flight: BTreeMap<OperationId, InFlight>,
+    /// Differences in progress, in the order in which they began.
+    differences: Vec<InProgress>,
     /// Every record below this one must survive.
     must_survive: u64,
     /// Size to which the pool has grown, and which it must not lose.
@@ -126,6 +130,7 @@ impl Run {
             model: Model::default(),
             effects: VecDeque::new(),
             in_flight: BTreeMap::new(),
+            differences: Vec::new(),
             must_survive,
             grown_bytes: 0,
             counts_lost: false,
@@ -183,6 +188,7 @@ impl Run {
             model: model.clone(),
             effects: VecDeque::new(),
             in_flight: BTreeMap::new(),
+            differences: Vec::new(),
             must_survive: recovered,
             grown_bytes: 0,
             counts_lost: self.counts_lost,
@@ -295,6 +301,10 @@ impl Run {
                 let (id, seen) = self.submit_transaction(changes, *picky, *durable);
                 (id, Vec::new(), Some(seen))
             }
+            Request::Difference { base, new } => match self.submit_difference(*base, *new)? {
+                Some(id) => (id, Vec::new(), None),
+                None => return Ok(()),
+            },
             request => {
                 let (operation, compare) = self.operation(request);
                 (self.core.submit(operation), compare, None)
@@ -382,7 +392,7 @@ impl Run {
             Request::Grow { blocks } => Operation::Grow(pool::Growth::Size(blocks * 4096)),
             Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
             // Submitted in another way.
-            Request::Transaction { .. } => Operation::Flush,
+            Request::Transaction { .. } | Request::Difference { .. } => Operation::Flush,
         };
         (operation, Vec::new())
     }
@@ -415,7 +425,7 @@ impl Run {
                 self.model.objects.contains_key(object)
             }
             Request::ReclaimZeros { object, .. } => writable(object),
-            Request::PlacesOf { .. } | Request::CheckStep => true,
+            Request::PlacesOf { .. } | Request::CheckStep | Request::Difference { .. } => true,
             Request::Grow { blocks } => *blocks > self.disk.block_count(),
             Request::Transaction { changes, .. } => self.model.takes(changes),
             Request::Catalog(changes) if self.model.forbids(changes).is_some() => false,
@@ -454,7 +464,10 @@ impl Run {
         }
         for (id, result) in results {
             let Some(flight) = self.in_flight.remove(&id) else { continue };
-            self.finished(flight, result)?;
+            match flight.request {
+                Request::Difference { .. } if self.difference_finished(id, &result)? => {}
+                _ => self.finished(flight, result)?,
+            }
         }
         Ok(())
     }
@@ -483,6 +496,7 @@ impl Run {
             | Request::PlacesOf { .. }
             | Request::Grow { .. }
             | Request::Recount { .. } => return Ok(()),
+            Request::Difference { .. } => return self.difference_took_effect(id, outcome),
             Request::Provisioning { object, start, limit } => {
                 return match outcome {
                     Some(Output::Provisioning(runs)) => check_provisioning(&self.model, *object, *start, *limit, runs),
@@ -542,7 +556,10 @@ impl Run {
                 }
                 self.took_effect_together(&request, (changes, *picky), &seen, &mut undo)?;
             }
-            request => self.model.apply(request, &mut undo),
+            request => {
+                self.model.apply(request, &mut undo);
+                self.end_differences(request);
+            }
         }
         for part in &undo {
             match part {

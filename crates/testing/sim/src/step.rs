@@ -46,6 +46,9 @@ pub enum Request {
     Verify { object: u64, start: u64 },
     /// Finds the users of some blocks.
     PlacesOf { first: u64 },
+    /// Compares two snapshots, or a snapshot with nothing: one step of the difference in progress of these two, or the
+    /// first of a new one. A difference that has lost an object comes first.
+    Difference { base: Option<u64>, new: u64 },
     /// Runs one step of a check of the whole pool.
     CheckStep,
     /// Counts the shared blocks of a reserved volume.
@@ -188,6 +191,8 @@ impl fmt::Display for Request {
             Self::ReclaimZeros { object, start } => write!(f, "reclaim zeros of object {object} from sector {start}"),
             Self::Verify { object, start } => write!(f, "verify object {object} from sector {start}"),
             Self::PlacesOf { first } => write!(f, "who uses blocks {first} to {}", first + 4),
+            Self::Difference { base: Some(base), new } => write!(f, "a step of the difference from {base} to {new}"),
+            Self::Difference { base: None, new } => write!(f, "a step of the difference from nothing to {new}"),
             Self::CheckStep => write!(f, "a step of a check"),
             Self::Grow { blocks } => write!(f, "grow the pool to {blocks} blocks"),
             Self::Recount { object } => write!(f, "recount object {object}"),

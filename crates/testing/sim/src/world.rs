@@ -38,6 +38,7 @@ pub(crate) enum Kind {
     Grow,
     ZeroDetection,
     Transaction,
+    Difference,
     Pump,
     Complete,
     Checkpoint,
@@ -205,6 +206,11 @@ impl World {
             world.objects = 6;
             world.weights.push((Kind::Transaction, 300));
         }
+        match seed % 16 {
+            10 => world.weights.push((Kind::Difference, 60)),
+            15 => world.comparing(),
+            _ => {}
+        }
         let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
         if let Some(every) = crash_every
             && let Some(crash) = world.weights.iter_mut().find(|(kind, _)| *kind == Kind::Crash)
@@ -312,6 +318,28 @@ impl World {
         ]);
         self.weights.retain(|(kind, _)| *kind != Kind::Transaction);
         self.weights.push((Kind::Transaction, 300));
+    }
+
+    /// Prefers differences of many snapshots, and what can come between their steps.
+    fn comparing(&mut self) {
+        self.delay = 256;
+        self.objects = 8;
+        self.large_sectors = 400;
+        self.prefer(&[
+            (Kind::Write, 100),
+            (Kind::LargeWrite, 40),
+            (Kind::Zero, 40),
+            (Kind::Clone, 40),
+            (Kind::CloneObject, 60),
+            (Kind::Delete, 30),
+            (Kind::Rollback, 8),
+            (Kind::Resize, 10),
+            (Kind::Complete, 200),
+            (Kind::Checkpoint, 20),
+            (Kind::Crash, 8),
+            (Kind::Create, 4),
+        ]);
+        self.weights.push((Kind::Difference, 250));
     }
 
     /// Prefers transactions, and what can come between their attempts. The smallest memory: a cache of

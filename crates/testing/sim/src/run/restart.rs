@@ -74,6 +74,7 @@ impl Run {
             Err(error) => return Err(format!("recovery: {error}")),
         };
         self.core = core;
+        self.differences.clear();
         let gave_up = self.see_incidents();
         if gave_up && !self.damaged {
             return Err("a map page was given up although nothing was damaged".into());
