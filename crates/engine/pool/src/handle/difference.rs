@@ -17,8 +17,8 @@ pub struct Difference<M: Media> {
 }
 
 impl<M: Media> Pool<M> {
-    /// Begins to compare `new` with `base`, from block `from` of 4 KiB on. `base` is `None` for an object without content:
-    /// every mapped block is then reported. Both are snapshots or captures.
+    /// Begins to compare `new` with `base`, from block `from` of 4 KiB on. `base` is `None` for an object without
+    /// content: every mapped block is then reported. Both are snapshots or captures.
     ///
     /// It finds every block of `new` that may differ from that of `base`: those that the two objects store in
     /// different blocks of the pool, or only one of them stores. Blocks of `base` behind the end of `new` are not
@@ -38,9 +38,9 @@ impl<M: Media> Pool<M> {
 }
 
 impl<M: Media> Difference<M> {
-    /// Compares the next part, in the background, and returns what differs there: a bounded number of map pages, runs and
-    /// blocks, perhaps none. `None`: the end was reached before. After an error, and after the future was dropped, the
-    /// next call repeats the step.
+    /// Compares the next part, in the background, and returns what differs there: a bounded number of map pages, runs
+    /// and blocks, perhaps none. `None`: the end was reached before. After an error, and after the future was dropped,
+    /// the next call repeats the step.
     ///
     /// * [`PoolError::DifferenceEnded`]: one of the two objects was deleted, or got other content or another size.
     /// * [`PoolError::Damaged`]: a map page, which it names, or counts of references, cannot be read. [`Self::skip_to`]

@@ -59,8 +59,8 @@ pub struct SharedTree {
     pub page: BlockId,
     /// Level of that page; 0 is a leaf, which spans 256 blocks.
     pub level: u8,
-    /// First block that it spans.
-    pub first: BlockNumber,
+    /// Blocks that it spans. They may reach beyond the end of the object.
+    pub range: BlockRange,
 }
 
 impl ChangedRun {
@@ -71,12 +71,5 @@ impl ChangedRun {
             ChangedContent::Data(blocks) => blocks.len() as u64,
         };
         BlockRange::new(self.first, count)
-    }
-}
-
-impl SharedTree {
-    /// Blocks that the sub-tree spans. They may reach beyond the end of the object.
-    pub fn range(&self) -> BlockRange {
-        BlockRange::new(self.first, crate::geometry::page_span(self.level))
     }
 }

@@ -268,11 +268,11 @@ fn shared_blocks_and_sub_trees_are_named() {
     let of_other = rig.begin(None, of_other);
     let (step, elsewhere) = (all_of(&mut rig, of_volume), all_of(&mut rig, of_other));
     let leaf = |step: &DifferenceStep, first: u64| {
-        step.shared_trees.iter().find(|tree| tree.level == 0 && tree.first.get() == first).copied()
+        step.shared_trees.iter().find(|tree| tree.level == 0 && tree.range.first.get() == first).copied()
     };
     let tree = leaf(&step, 256).expect("the second leaf is shared");
     assert_eq!(leaf(&elsewhere, 512).map(|tree| tree.page), Some(tree.page));
-    assert_eq!((tree.range().count, leaf(&step, 512)), (256, None));
+    assert_eq!((tree.range.count, leaf(&step, 512)), (256, None));
     let blocks = |step: &DifferenceStep| -> BTreeMap<u64, pool::ChangedBlock> {
         let data = step.runs.iter().flat_map(|run| match &run.content {
             ChangedContent::Data(blocks) => (run.first.get()..).zip(blocks.clone()).collect::<Vec<_>>(),
@@ -518,7 +518,7 @@ fn stored_leaves(rig: &Rig, object: ObjectId) -> BTreeMap<u64, u64> {
             }
         };
         let trees = step.shared_trees.iter().filter(|tree| tree.level == 0);
-        leaves.extend(trees.map(|tree| (tree.first.get(), tree.page.0)));
+        leaves.extend(trees.map(|tree| (tree.range.first.get(), tree.page.0)));
         next = step.next;
     }
     leaves

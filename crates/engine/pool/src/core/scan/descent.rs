@@ -1,15 +1,15 @@
 //! Descent of a difference: compares the maps of two objects by the addresses of their pages and blocks.
 //!
-//! A page or block that several parents name is never changed, so equal addresses prove equal content while both objects
-//! exist (rule *proof*). Unequal addresses prove nothing, and neither do checksums. Like a scan, the descent keeps a
-//! block between its turns, and no page. Roots of different levels are aligned at block 0: above the lower root there is
-//! nothing but it.
+//! A page or block that several parents name is never changed, so equal addresses prove equal content while both
+//! objects exist (rule *proof*). Unequal addresses prove nothing, and neither do checksums. Like a scan, the descent
+//! keeps a block between its turns, and no page. Roots of different levels are aligned at block 0: above the lower root
+//! there is nothing but it.
 
 use crate::core::scan::sessions::Pair;
 use crate::geometry::{FANOUT, NARROW_LEVEL, Pointer, entry_span, index_in, page_span};
 use crate::interface::BlockId;
 use crate::interface::difference::{ChangedBlock, ChangedContent, ChangedRun, DifferenceStep, SharedTree};
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::mutations::{Mutation, leaves_out};
@@ -230,8 +230,9 @@ impl Descent {
         if !map.need().is_empty() {
             return false;
         }
-        let tree = SharedTree { page: BlockId(address.get()), level, first: self.block };
-        let mut here = self.step.shared_trees.iter().rev().take_while(|known| known.first == self.block);
+        let range = BlockRange::new(self.block, page_span(level));
+        let tree = SharedTree { page: BlockId(address.get()), level, range };
+        let mut here = self.step.shared_trees.iter().rev().take_while(|known| known.range.first == self.block);
         if map.space().count(address) != Some(1) && !here.any(|known| *known == tree) {
             self.step.shared_trees.push(tree);
         }
