@@ -110,6 +110,7 @@ fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
         | CatalogChange::SetCeiling { .. }
         | CatalogChange::Lock { .. }
         | CatalogChange::Unlock { .. }
+        | CatalogChange::SetReplica { .. }
         | CatalogChange::PutDocument { .. }
         | CatalogChange::DeleteDocument { .. } => None,
     }

@@ -277,6 +277,7 @@ impl ControlError {
             PoolError::NoSuchObject(_)
             | PoolError::ObjectExists(_)
             | PoolError::NoSnapshot(_)
+            | PoolError::NoVolume(_)
             | PoolError::DifferenceEnded(_)
             | PoolError::Locked { .. }
             | PoolError::BadDocument { .. } => Self::Damaged { reason: error.to_string() },

@@ -113,6 +113,7 @@ const fn new_object(id: ObjectId, kind: ObjectKind, size_bytes: u64) -> ObjectIn
         promised_bytes: 0,
         ceiling_bytes: None,
         locked_until: None,
+        is_replica: false,
     }
 }
 
@@ -199,6 +200,7 @@ impl State {
                     promised_bytes: 0,
                     ceiling_bytes: None,
                     locked_until: None,
+                    is_replica: false,
                     zero_detection: true,
                     ..parent
                 };
@@ -260,6 +262,14 @@ impl State {
                         Ok(())
                     }
                 }
+            }
+            CatalogChange::SetReplica { id, enabled } => {
+                let info = self.object(id)?;
+                if info.kind != ObjectKind::Volume {
+                    return Err(PoolError::NoVolume(id));
+                }
+                info.is_replica = enabled;
+                Ok(())
             }
             CatalogChange::Rollback { id, source } => {
                 let ObjectInfo { size_bytes, mapped_bytes, .. } = *self.object(source)?;

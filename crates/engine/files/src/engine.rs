@@ -68,6 +68,9 @@ pub enum EngineError {
     /// The object was deleted.
     #[error("the object no longer exists")]
     Gone,
+    /// The object is a replica, which only replication changes.
+    #[error("the object is read-only")]
+    ReadOnly,
     /// A block that a change needs cannot be read.
     #[error("block {block} of object {} cannot be read", object.0)]
     Damaged {

@@ -185,6 +185,7 @@ impl<E: Engine> Files<E> {
             EngineError::NoSpace => FsError::NoSpace(reason),
             EngineError::Ceiling => FsError::Quota,
             EngineError::Gone => FsError::Gone,
+            EngineError::ReadOnly => FsError::ReadOnly,
             EngineError::Damaged { block, .. } => damaged_block(block),
             EngineError::Internal { reason } => FsError::Internal { reason },
             EngineError::Stopped { reason } => FsError::Stopped { reason },

@@ -69,6 +69,8 @@ pub const FEATURE_UNCONFIRMED: u64 = 1 << 12;
 pub const FEATURE_CEILING: u64 = 1 << 13;
 /// The pool has, or has had, a locked snapshot.
 pub const FEATURE_LOCKS: u64 = 1 << 14;
+/// The pool has, or has had, a replica: a volume that its replication group alone changes.
+pub const FEATURE_REPLICAS: u64 = 1 << 15;
 /// Incompatible features that this build supports.
 const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS
     | FEATURE_WIDE
@@ -77,7 +79,8 @@ const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS
     | FEATURE_ALLOTMENTS
     | FEATURE_UNCONFIRMED
     | FEATURE_CEILING
-    | FEATURE_LOCKS;
+    | FEATURE_LOCKS
+    | FEATURE_REPLICAS;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

@@ -212,6 +212,12 @@ impl<M: Media> Pool<M> {
         self.submitted(id)
     }
 
+    /// Like [`Self::submit`], as the replication group of the object that the operation changes.
+    fn submit_as_group(&self, operation: Operation) -> Submitted {
+        let id = self.0.core.borrow_mut().submit_as_group(operation);
+        self.submitted(id)
+    }
+
     /// Like [`Self::submit`], for an operation that has just been submitted.
     fn submitted(&self, id: OperationId) -> Submitted {
         let mut core = self.0.core.borrow_mut();
@@ -256,6 +262,13 @@ impl<M: Media> Pool<M> {
     pub(crate) async fn run<T>(&self, request: Request<T>) -> Result<T, Failure> {
         let (operation, reply) = request.into_parts();
         let output = self.submit(operation).outcome().await?;
+        Request::reply(reply, output)
+    }
+
+    /// Runs a request of the replication group of the object that it changes.
+    pub(crate) async fn run_as_group<T>(&self, request: Request<T>) -> Result<T, Failure> {
+        let (operation, reply) = request.into_parts();
+        let output = self.submit_as_group(operation).outcome().await?;
         Request::reply(reply, output)
     }
 

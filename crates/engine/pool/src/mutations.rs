@@ -118,6 +118,8 @@ mutations! {
         Pair: "pair", "a difference goes on although an object that it compares was deleted or replaced";
         /// A difference takes two pages or blocks for one if their addresses are equal.
         Proof: "proof", "a difference takes pages and blocks with equal checksums for one";
+        /// A replica is changed by its group only.
+        HostsOut: "hosts-out", "a host can write to a replica";
         /// After a crash, what is no longer shared is not taken off bounds before everything is given back again.
         ReclaimAgain: "reclaim-again", "bounds of shared blocks fall while trees that a crash brought back share these";
         /// A transaction that writes into a range which it also clones plans for shared pages there.

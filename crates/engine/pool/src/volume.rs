@@ -28,9 +28,15 @@ const LIMITS: Limits = Limits {
 };
 
 impl<M: Media> Pool<M> {
-    /// Returns a volume or snapshot as a block device.
+    /// Returns a volume or snapshot as a block device. A replica is read-only.
     pub fn volume(&self, id: ObjectId) -> Volume<M> {
-        Volume::new(self.clone(), id)
+        Volume { pool: self.clone(), id, as_group: false }
+    }
+
+    /// Opens a volume as its replication group, which alone can change a replica. For replication only: what a host
+    /// sends must never reach this device.
+    pub fn volume_as_group(&self, id: ObjectId) -> Volume<M> {
+        Volume { pool: self.clone(), id, as_group: true }
     }
 }
 
@@ -38,11 +44,13 @@ impl<M: Media> Pool<M> {
 pub struct Volume<M: Media> {
     pool: Pool<M>,
     id: ObjectId,
+    /// Its replication group opened it.
+    as_group: bool,
 }
 
 impl<M: Media> Clone for Volume<M> {
     fn clone(&self) -> Self {
-        Self { pool: self.pool.clone(), id: self.id }
+        Self { pool: self.pool.clone(), id: self.id, as_group: self.as_group }
     }
 }
 
@@ -53,10 +61,6 @@ impl<M: Media> std::fmt::Debug for Volume<M> {
 }
 
 impl<M: Media> Volume<M> {
-    pub(crate) fn new(pool: Pool<M>, id: ObjectId) -> Self {
-        Self { pool, id }
-    }
-
     fn info(&self) -> Option<ObjectInfo> {
         self.pool.object(self.id)
     }
@@ -82,7 +86,11 @@ impl<M: Media> Volume<M> {
     }
 
     async fn run<T>(&self, request: Request<T>) -> Result<T, BlockError> {
-        self.pool.run(request).await.map_err(block_error)
+        let result = match self.as_group {
+            false => self.pool.run(request).await,
+            true => self.pool.run_as_group(request).await,
+        };
+        result.map_err(block_error)
     }
 }
 
@@ -100,7 +108,8 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     fn read_only(&self) -> bool {
-        self.pool.with_core(|core| core.settings(self.id)).is_some_and(|settings| settings.kind != ObjectKind::Volume)
+        let settings = self.pool.with_core(|core| core.settings(self.id));
+        settings.is_some_and(|of| of.kind != ObjectKind::Volume || (of.is_replica && !self.as_group))
     }
 
     fn mapping_resources(&self) -> MappingResources {
@@ -190,7 +199,7 @@ impl<M: Media> BlockDevice for Volume<M> {
         let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
         let capture = self.pool.create_capture(size_bytes).await.map_err(block_error)?;
         self.run(Request::capture(self.id, capture.id(), ranges)).await?;
-        Ok(Self { pool: self.pool.clone(), id: capture.keep() })
+        Ok(Self { pool: self.pool.clone(), id: capture.keep(), as_group: false })
     }
 
     fn discard(&self) {

@@ -17,10 +17,10 @@ fn of_block(error: BlockError) -> EngineError {
     match error {
         BlockError::PoolFull => EngineError::NoSpace,
         BlockError::Gone => EngineError::Gone,
+        BlockError::ReadOnly => EngineError::ReadOnly,
         BlockError::PoolStopped { reason } => EngineError::Stopped { reason },
         BlockError::OutOfRange { .. }
         | BlockError::TooLong { .. }
-        | BlockError::ReadOnly
         | BlockError::ReadFailed { .. }
         | BlockError::SourceReadFailed { .. }
         | BlockError::Internal { .. }
@@ -41,6 +41,7 @@ fn of_pool(error: PoolError) -> EngineError {
         | PoolError::BadCeiling { .. }
         | PoolError::Locked { .. }
         | PoolError::NoSnapshot(_)
+        | PoolError::NoVolume(_)
         | PoolError::DifferenceEnded(_)
         | PoolError::CannotGrow(_)
         | PoolError::Busy(_)

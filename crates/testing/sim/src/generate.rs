@@ -310,6 +310,12 @@ impl Generator {
         if snapshots.is_empty() {
             return Request::Catalog(vec![Catalog::Clone { source: object, id: self.id(), snapshot: true }]);
         }
+        // Mostly the two newest, which share much.
+        if let [.., base, new] = snapshots[..]
+            && self.one_in(2)
+        {
+            return Request::Difference { base: Some(base), new };
+        }
         let base = match self.below(20) {
             0 | 1 => None,
             // It may be a volume.
@@ -422,6 +428,9 @@ impl Generator {
                 if !small {
                     length = length.max(65).min(target_sectors - start);
                 }
+                if model.objects.get(&target).is_some_and(|object| object.replica) && self.one_in(2) {
+                    return Request::WriteAsGroup { object: target, start, length, tag: self.tag() };
+                }
                 let pattern = self.of(&[
                     Pattern::Data,
                     Pattern::Data,
@@ -485,6 +494,10 @@ impl Generator {
                 Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
             }
             Kind::Transaction => self.transaction(world, model),
+            Kind::Difference if self.one_in(20) => {
+                let enabled = self.one_in(3);
+                Request::Catalog(vec![Catalog::Replica { id: target, enabled }])
+            }
             Kind::Difference => self.difference(object, model),
             Kind::Unique => Request::Unique { object },
             Kind::Grow => Request::Grow { blocks: world.disk_blocks + self.of(&[1, 60, 700, 2048, 5000]) },

@@ -77,6 +77,8 @@ pub struct Object {
     pub ceiling: Option<u64>,
     /// Hour before which a locked snapshot is not unlocked.
     pub locked: Option<u32>,
+    /// Whether hosts cannot change it, although it is a volume.
+    pub replica: bool,
     /// Number of 4 KiB blocks with any content.
     pub mapped: u64,
     /// Blocks for which space is promised.
@@ -93,6 +95,7 @@ pub(crate) enum Undo {
     Reserved { object: u64, before: Option<u8> },
     Ceiling { object: u64, before: Option<u64> },
     Locked { object: u64, before: Option<u32> },
+    Replica { object: u64, before: bool },
     Allotted { object: u64, before: Rc<BTreeSet<u64>> },
     Document { key: String, before: Option<Vec<u8>> },
 }
@@ -155,6 +158,11 @@ impl Object {
         ranges
     }
 
+    /// Whether hosts may change its content.
+    pub(crate) fn takes_writes(&self) -> bool {
+        !self.snapshot && !self.replica
+    }
+
     /// Numbers of the 4 KiB blocks of a range whose content is other than in `base`.
     pub(crate) fn blocks_other_than(&self, base: &Self, blocks: Range<u64>) -> Vec<u64> {
         const CHUNK_BLOCKS: u64 = CHUNK_SECTORS / BLOCK_SECTORS;
@@ -203,7 +211,8 @@ impl Model {
             Request::Write { object, start, length, tag, pattern, .. } => {
                 self.set(*object, *start, *length, |sector| value(*tag, *pattern, sector), undo);
             }
-            Request::CompareAndWrite { object, start, length, tag, .. } => {
+            Request::WriteAsGroup { object, start, length, tag }
+            | Request::CompareAndWrite { object, start, length, tag, .. } => {
                 self.set(*object, *start, *length, |sector| value(*tag, Pattern::Data, sector), undo);
             }
             Request::Zero { object, ranges, .. } => {
@@ -301,6 +310,7 @@ impl Model {
                     reserved: None,
                     ceiling: None,
                     locked: None,
+                    replica: false,
                     allotted: Rc::default(),
                     ..object.clone()
                 };
@@ -350,6 +360,12 @@ impl Model {
             }
             Catalog::Lock { id, until } => self.set_lock(*id, Some(*until), undo),
             Catalog::Unlock { id, .. } => self.set_lock(*id, None, undo),
+            Catalog::Replica { id, enabled } => {
+                if let Some(object) = self.objects.get_mut(id) {
+                    undo.push(Undo::Replica { object: *id, before: object.replica });
+                    object.replica = *enabled;
+                }
+            }
             Catalog::ZeroDetection { enabled, .. } => self.stores_zeros |= !enabled,
             Catalog::Put { key, tag, bytes } => {
                 let key = document_key(*key);
@@ -445,6 +461,11 @@ impl Model {
                         object.locked = before;
                     }
                 }
+                Undo::Replica { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.replica = before;
+                    }
+                }
                 Undo::Allotted { object, before } => {
                     if let Some(object) = self.objects.get_mut(&object) {
                         object.allotted = before;
@@ -507,6 +528,19 @@ impl Model {
         }
     }
 
+    /// Replica whose content the request of a host changes.
+    pub(crate) fn replica_changed_by(&self, request: &Request) -> Option<u64> {
+        let changed: Vec<u64> = match request {
+            Request::Write { object, .. } | Request::CompareAndWrite { object, .. } | Request::Zero { object, .. } => {
+                vec![*object]
+            }
+            Request::Clone { destination, .. } => vec![*destination],
+            Request::Transaction { changes, .. } => changes.iter().filter_map(Change::changed).collect(),
+            _ => Vec::new(),
+        };
+        changed.into_iter().find(|id| self.objects.get(id).is_some_and(|object| object.replica))
+    }
+
     /// Whether the reply to this request promises that it, and everything that took effect before
     /// it, is durable.
     pub(crate) fn reply_promises_durability(&self, request: &Request) -> bool {
@@ -515,6 +549,7 @@ impl Model {
             Request::Write { object, forced, .. }
             | Request::CompareAndWrite { object, forced, .. }
             | Request::Zero { object, forced, .. } => *forced || !cached(object),
+            Request::WriteAsGroup { object, .. } => !cached(object),
             Request::Clone { destination, .. } => !cached(destination),
             Request::Catalog(_) | Request::Flush => true,
             Request::Transaction { durable, .. } => *durable,

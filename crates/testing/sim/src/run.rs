@@ -14,7 +14,7 @@ mod transactions;
 use self::compare::{check_provisioning, hex};
 use self::differences::InProgress;
 use crate::generate::Generator;
-use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
+use crate::model::{BLOCK_SECTORS, Model, Object, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Numbered, Pattern, PlannedFault, Request, Step};
 use crate::transaction::Seen;
 use crate::world::{SPACE_SECTORS, World};
@@ -307,7 +307,11 @@ impl Run {
             },
             request => {
                 let (operation, compare) = self.operation(request);
-                (self.core.submit(operation), compare, None)
+                let id = match request {
+                    Request::WriteAsGroup { .. } => self.core.submit_as_group(operation),
+                    _ => self.core.submit(operation),
+                };
+                (id, compare, None)
             }
         };
         let flight = InFlight {
@@ -338,6 +342,12 @@ impl Run {
                 offset: start * 512,
                 data: data(*start, *length, *tag, *pattern),
                 forced: *forced,
+            },
+            Request::WriteAsGroup { object, start, length, tag } => Operation::Write {
+                object: ObjectId(*object),
+                offset: start * 512,
+                data: data(*start, *length, *tag, Pattern::Data),
+                forced: false,
             },
             Request::CompareAndWrite { object, start, length, tag, matching, forced } => {
                 let mut compare = self.model.values(*object, *start, *length);
@@ -402,11 +412,14 @@ impl Run {
         let inside = |object: &u64, start: u64, length: u64| {
             self.model.objects.get(object).is_some_and(|object| start + length <= object.sectors)
         };
-        let writable = |object: &u64| self.model.objects.get(object).is_some_and(|object| !object.snapshot);
+        let writable = |object: &u64| self.model.objects.get(object).is_some_and(Object::takes_writes);
         match request {
             Request::Read { object, start, length } => inside(object, *start, *length),
             Request::Write { object, start, length, .. } | Request::CompareAndWrite { object, start, length, .. } => {
                 writable(object) && inside(object, *start, *length)
+            }
+            Request::WriteAsGroup { object, start, length, .. } => {
+                self.model.objects.get(object).is_some_and(|of| !of.snapshot) && inside(object, *start, *length)
             }
             Request::Zero { object, ranges, .. } => {
                 writable(object) && ranges.iter().all(|(start, length)| inside(object, *start, *length))
@@ -436,6 +449,7 @@ impl Run {
                 [Catalog::Delete { id } | Catalog::WriteCache { id, .. } | Catalog::ZeroDetection { id, .. }] => {
                     self.model.objects.contains_key(id)
                 }
+                [Catalog::Replica { id, .. }] => self.model.objects.get(id).is_some_and(|object| !object.snapshot),
                 [Catalog::Resize { id, sectors }] => self
                     .model
                     .objects
@@ -546,6 +560,8 @@ impl Run {
         }
         let mut undo = Vec::new();
         let request = flight.request.clone();
+        let replica = self.model.replica_changed_by(&request);
+        let closed = |id| Err(format!("{request}: takes effect, although object {id} is a replica"));
         match &request {
             Request::Transaction { changes, picky, .. } => {
                 let Some(seen) = flight.seen.as_ref().and_then(Answer::take) else {
@@ -553,10 +569,15 @@ impl Run {
                 };
                 if !seen.0 {
                     flight.promise = None;
+                } else if let Some(id) = replica {
+                    return closed(id);
                 }
                 self.took_effect_together(&request, (changes, *picky), &seen, &mut undo)?;
             }
             request => {
+                if let Some(id) = replica {
+                    return closed(id);
+                }
                 self.model.apply(request, &mut undo);
                 self.end_differences(request);
             }
@@ -574,6 +595,7 @@ impl Run {
                 | Undo::Reserved { .. }
                 | Undo::Ceiling { .. }
                 | Undo::Locked { .. }
+                | Undo::Replica { .. }
                 | Undo::Allotted { .. } => {}
             }
         }
@@ -603,7 +625,7 @@ impl Run {
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
                 | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_))
-                | Failure::Pool(PoolError::BadSize { .. }) => {
+                | Failure::Pool(PoolError::BadSize { .. } | PoolError::NoVolume(_)) => {
                     // Wrong only if the request was valid all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }
@@ -719,6 +741,7 @@ fn change(change: &Catalog) -> CatalogChange {
         Catalog::Ceiling { id, blocks } => {
             CatalogChange::SetCeiling { id: ObjectId(*id), ceiling_bytes: blocks.map(|blocks| blocks * 4096) }
         }
+        Catalog::Replica { id, enabled } => CatalogChange::SetReplica { id: ObjectId(*id), enabled: *enabled },
         Catalog::Lock { id, until } => CatalogChange::Lock { id: ObjectId(*id), until: hour(*until) },
         Catalog::Unlock { id, now } => CatalogChange::Unlock { id: ObjectId(*id), now: hour(*now) },
         Catalog::Reserve { id, percent } => CatalogChange::SetReservation {

@@ -22,6 +22,8 @@ pub enum Request {
     Read { object: u64, start: u64, length: u64 },
     /// Writes content that belongs to `tag`.
     Write { object: u64, start: u64, length: u64, tag: u32, pattern: Pattern, forced: bool },
+    /// Writes content that belongs to `tag`, as the replication group of the object.
+    WriteAsGroup { object: u64, start: u64, length: u64, tag: u32 },
     /// Compares, with the content at submission or with other content, and writes.
     CompareAndWrite { object: u64, start: u64, length: u64, tag: u32, matching: bool, forced: bool },
     /// Makes ranges zero.
@@ -85,6 +87,8 @@ pub enum Catalog {
     Lock { id: u64, until: u32 },
     /// Ends a lock whose hour has come.
     Unlock { id: u64, now: u32 },
+    /// Makes a volume a replica, or ends that.
+    Replica { id: u64, enabled: bool },
     /// Switches the detection of written zeros.
     ZeroDetection { id: u64, enabled: bool },
     /// Stores a document.
@@ -164,6 +168,9 @@ impl fmt::Display for Request {
                 };
                 write!(f, "write object {object} sectors {start}+{length} {content}{}", force(forced))
             }
+            Self::WriteAsGroup { object, start, length, tag } => {
+                write!(f, "write object {object} sectors {start}+{length} content {tag}, as its group")
+            }
             Self::CompareAndWrite { object, start, length, tag, matching, forced } => {
                 let compare = if *matching { "what is there" } else { "something else" };
                 let force = force(forced);
@@ -229,6 +236,8 @@ impl fmt::Display for Catalog {
             Self::Ceiling { id, blocks: None } => write!(f, "end the limit of object {id}"),
             Self::Lock { id, until } => write!(f, "lock object {id} until hour {until}"),
             Self::Unlock { id, now } => write!(f, "unlock object {id} at hour {now}"),
+            Self::Replica { id, enabled: true } => write!(f, "make object {id} a replica"),
+            Self::Replica { id, enabled: false } => write!(f, "make object {id} no replica"),
             Self::ZeroDetection { id, enabled: true } => write!(f, "zero detection of object {id} on"),
             Self::ZeroDetection { id, enabled: false } => write!(f, "zero detection of object {id} off"),
             Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),

@@ -1,7 +1,7 @@
 //! Transactions of a run: their changes, their execution through a view of the engine, and what the model
 //! makes of them.
 
-use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, value};
+use crate::model::{BLOCK_SECTORS, Model, Object, Undo, bytes_of, value};
 use crate::step::{Catalog, Pattern, Request};
 use bytes::Bytes;
 use pool::{BlockNumber, BlockRange, ByteRange, Missing, ObjectId, Outcome, View};
@@ -82,7 +82,7 @@ impl Model {
         let inside = |id: &u64, start: u64, length: u64| {
             self.objects.get(id).is_some_and(|object| start + length <= object.sectors)
         };
-        let writable = |id: &u64| self.objects.get(id).is_some_and(|object| !object.snapshot);
+        let writable = |id: &u64| self.objects.get(id).is_some_and(Object::takes_writes);
         changes.iter().all(|change| match change {
             Change::Look { object, sector } => inside(object, *sector, 1),
             Change::Write { object, start, length, .. }
@@ -163,6 +163,17 @@ impl Model {
             self.undo(std::mem::take(undo));
         }
         Ok(())
+    }
+}
+
+impl Change {
+    /// Object whose content it changes.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        match self {
+            Self::Look { .. } | Self::Allot { .. } | Self::Release { .. } => None,
+            Self::Write { object, .. } | Self::Edit { object, .. } | Self::Zero { object, .. } => Some(*object),
+            Self::Clone { destination, .. } => Some(*destination),
+        }
     }
 }
 

@@ -335,7 +335,7 @@ impl World {
             (Kind::Rollback, 8),
             (Kind::Resize, 10),
             (Kind::Complete, 200),
-            (Kind::Checkpoint, 20),
+            (Kind::Checkpoint, 6),
             (Kind::Crash, 8),
             (Kind::Create, 4),
         ]);

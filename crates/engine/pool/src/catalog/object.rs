@@ -25,6 +25,8 @@ pub(crate) struct Object {
     pub ceiling_bytes: Option<u64>,
     /// First hour at which a locked snapshot can be unlocked.
     pub locked_until: Option<Hour>,
+    /// True for a volume that its replication group alone changes.
+    pub is_replica: bool,
     /// Upper bound of the mapped blocks that other objects may use too; kept while `tracked`.
     pub shared: u64,
     /// Upper bound of the map pages to be allocated when the whole object is written; kept while
@@ -122,6 +124,7 @@ impl Object {
             reservation: None,
             ceiling_bytes: None,
             locked_until: None,
+            is_replica: false,
             shared: 0,
             pages_due: 0,
             tracked: false,

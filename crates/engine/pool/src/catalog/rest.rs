@@ -1,8 +1,8 @@
 //! Objects at rest: those without changes for the next checkpoint, in 24 bytes each. Most objects
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
-//! An object at rest keeps what the object table stores for an object without a reservation and without a ceiling,
-//! except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand apart:
+//! An object at rest keeps what the object table stores for an object that has no reservation and no ceiling, and is no
+//! replica, except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand apart:
 //! few objects have one.
 
 use crate::catalog::object::Object;
@@ -65,7 +65,7 @@ impl Entry {
     /// Returns `None` if the object has state that an entry does not hold.
     fn of(object: &Object) -> Option<Self> {
         let kept = object.tracked || object.reservation.is_some() || object.in_flight > 0 || object.deficit > 0;
-        let kept = kept || object.ceiling_bytes.is_some();
+        let kept = kept || object.ceiling_bytes.is_some() || object.is_replica;
         if kept || object.level > MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
             return None;
         }

@@ -4,7 +4,7 @@
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the
-//!               reservation (1) | flags (1: bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in
+//!               reservation (1) | flags (1: bit 0 replica, bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in
 //!               bytes (8) | root address (8) | root CRC (4) | ceiling of an address space in MiB, 0: none (4) | mapped
 //!               blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages still to be
 //!               allocated (8)
@@ -29,7 +29,8 @@ pub(crate) const SLOT_BYTES: usize = 64;
 const WRITE_CACHE: u8 = 1;
 const NO_ZERO_DETECTION: u8 = 2;
 const RESERVED: u8 = 4;
-/// Bit of the second byte of flags.
+/// Bits of the second byte of flags.
+const REPLICA: u8 = 1;
 const LOCKED: u8 = 2;
 /// Longest accepted length of the pool's own streams, except the object table.
 pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
@@ -63,8 +64,9 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
         | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
         | if object.reservation.is_some() { RESERVED } else { 0 };
     slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
+    slot[4] = if object.is_replica { REPLICA } else { 0 };
     if let Some(until) = object.locked_until {
-        slot[4] = LOCKED;
+        slot[4] |= LOCKED;
         slot[5..8].copy_from_slice(&until.get().to_le_bytes()[..3]);
     }
     slot[8..16].copy_from_slice(&object.parent.unwrap_or(ObjectId::NONE).0.to_le_bytes());
@@ -93,7 +95,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         let level = c.u8()?;
         let flags = c.u8()?;
         let overwrite_percent = c.u8()?;
-        let [locked, lock @ ..] = c.u32()?.to_le_bytes();
+        let [states, lock @ ..] = c.u32()?.to_le_bytes();
         let until = Hour::new(u32::from_le_bytes([lock[0], lock[1], lock[2], 0]))?;
         let parent = Some(ObjectId(c.u64()?)).filter(|parent| *parent != ObjectId::NONE);
         let size_bytes = c.u64()?;
@@ -119,7 +121,8 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             zero_detection,
             reservation,
             ceiling_bytes: Some(ceiling).filter(|bytes| *bytes > 0),
-            locked_until: (locked & LOCKED != 0).then_some(until),
+            locked_until: (states & LOCKED != 0).then_some(until),
+            is_replica: states & REPLICA != 0,
             shared,
             pages_due,
             tracked: reservation.is_some(),
@@ -140,6 +143,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             && percent <= 100
             && (o.ceiling_bytes.is_none() || (o.is_address_space() && o.kind == ObjectKind::Volume))
             && (o.locked_until.is_none() || o.kind == ObjectKind::Snapshot)
+            && (!o.is_replica || o.kind == ObjectKind::Volume)
     };
     let bounded = |mut o: Object| {
         // Upper bounds: the pool never promises more than this.

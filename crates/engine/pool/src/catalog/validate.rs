@@ -82,6 +82,10 @@ impl Validation<'_> {
             CatalogChange::SetCeiling { id, ceiling_bytes } => self.ceiling(*id, *ceiling_bytes),
             CatalogChange::Lock { id, until } => self.lock(*id, *until),
             CatalogChange::Unlock { id, now } => self.unlock(*id, *now),
+            CatalogChange::SetReplica { id, .. } => {
+                self.must_exist(*id)?;
+                if self.kind(*id) == ObjectKind::Volume { Ok(()) } else { Err(PoolError::NoVolume(*id)) }
+            }
             CatalogChange::Rollback { id, source } => {
                 self.must_exist(*id)?;
                 self.must_be_unlocked(*id)?;

@@ -105,10 +105,21 @@ impl InTransaction {
     }
 }
 
+/// Who submitted an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A host, or administration.
+    #[default]
+    Host,
+    /// The replication group of the object that it changes.
+    Group,
+}
+
 #[derive(Default)]
 pub(crate) struct Progress {
     pub transaction: Option<Box<InTransaction>>,
     pub placed: Option<Placed>,
+    pub origin: Origin,
     pub read: Option<ReadState>,
     pub scan: Option<Box<Scan>>,
     pub difference: Option<Box<Descent>>,

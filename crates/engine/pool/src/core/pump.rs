@@ -3,7 +3,7 @@
 
 use crate::core::Core;
 use crate::core::damage::unknown_place;
-use crate::core::progress::Progress;
+use crate::core::progress::{Origin, Progress};
 use crate::core::waiting::MANY_WAITS;
 use crate::geometry::PATH_PAGES;
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
@@ -38,6 +38,11 @@ impl<M: Media> Core<M> {
     /// perhaps immediately.
     pub fn submit(&mut self, operation: Operation) -> OperationId {
         self.submit_with(operation, Progress::default())
+    }
+
+    /// Submits an operation of the replication group of the object that it changes, which may be a replica.
+    pub fn submit_as_group(&mut self, operation: Operation) -> OperationId {
+        self.submit_with(operation, Progress { origin: Origin::Group, ..Progress::default() })
     }
 
     /// Submits an operation with its first progress.

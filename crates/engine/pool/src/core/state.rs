@@ -70,6 +70,7 @@ pub(crate) struct ObjectSettings {
     pub kind: ObjectKind,
     pub size_bytes: u64,
     pub write_cache: bool,
+    pub is_replica: bool,
 }
 
 /// Use of the cache of data blocks. Blocks whose only durable copy is in the log are in memory too,
@@ -349,6 +350,7 @@ impl<M: Media> Core<M> {
                 reservation: o.reservation,
                 ceiling_bytes: o.ceiling_bytes,
                 locked_until: o.locked_until,
+                is_replica: o.is_replica,
                 promised_bytes: (o.promised() + self.map.allotments().promised_to(id)) * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))
@@ -361,6 +363,7 @@ impl<M: Media> Core<M> {
             kind: object.kind,
             size_bytes: object.size_bytes,
             write_cache: object.write_cache,
+            is_replica: object.is_replica,
         };
         self.map.objects().read(id, settings).filter(|_| is_user_object(id))
     }

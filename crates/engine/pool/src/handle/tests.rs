@@ -2,6 +2,7 @@
 
 mod difference;
 mod look_and_read;
+mod replica;
 
 use crate::{
     BlockNumber, BlockRange, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability,

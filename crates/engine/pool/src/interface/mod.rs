@@ -230,6 +230,14 @@ pub enum CatalogChange {
         /// Present hour, by a clock that the caller answers for.
         now: Hour,
     },
+    /// Makes a volume a replica, or ends that. Hosts cannot change the content of a replica; operations that its
+    /// replication group submits as such can.
+    SetReplica {
+        /// Volume to change; it may be created in the same list.
+        id: ObjectId,
+        /// True: a replica.
+        enabled: bool,
+    },
     /// Stores a document under a key (both opaque to the pool). At most 64 KiB.
     PutDocument {
         /// Key, at most 255 bytes.
@@ -281,6 +289,8 @@ pub struct ObjectInfo {
     pub ceiling_bytes: Option<u64>,
     /// First hour at which a locked snapshot can be unlocked.
     pub locked_until: Option<Hour>,
+    /// True for a replica, which hosts cannot change.
+    pub is_replica: bool,
 }
 
 impl ObjectInfo {
@@ -408,6 +418,9 @@ pub enum PoolError {
     /// The object is no snapshot: only snapshots can be locked, and only snapshots and captures can be compared.
     #[error("object {0} is no snapshot")]
     NoSnapshot(ObjectId),
+    /// Only volumes can be replicas.
+    #[error("object {0} is no volume")]
+    NoVolume(ObjectId),
     /// An object that a difference compares was deleted, or got other content or another size: a new difference has to
     /// begin.
     #[error("object {0} was deleted or replaced while it was compared")]

@@ -53,6 +53,7 @@ mod tag {
     pub const SET_CEILING: u8 = 19;
     pub const LOCK: u8 = 32;
     pub const UNLOCK: u8 = 33;
+    pub const SET_REPLICA: u8 = 34;
 }
 
 /// One block of a write record.
@@ -334,6 +335,10 @@ fn encode_change(out: &mut FrameBuffer, change: &CatalogChange) {
         }
         CatalogChange::Lock { id, until } => numbers(out, tag::LOCK, &[id.0, until.get().into()]),
         CatalogChange::Unlock { id, now } => numbers(out, tag::UNLOCK, &[id.0, now.get().into()]),
+        CatalogChange::SetReplica { id, enabled } => {
+            numbers(out, tag::SET_REPLICA, &[id.0]);
+            out.push((*enabled).into());
+        }
         CatalogChange::Rollback { id, source } => numbers(out, tag::ROLL_BACK, &[id.0, source.0]),
     }
 }
@@ -476,6 +481,7 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
         },
         tag::LOCK => CatalogChange::Lock { id: ObjectId(cursor.u64()?), until: hour(cursor)? },
         tag::UNLOCK => CatalogChange::Unlock { id: ObjectId(cursor.u64()?), now: hour(cursor)? },
+        tag::SET_REPLICA => CatalogChange::SetReplica { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 },
         tag::ROLL_BACK => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
         tag::CREATE_CAPTURE => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
         _ => return None,
@@ -549,6 +555,8 @@ mod tests {
             CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: None },
             CatalogChange::Lock { id: ObjectId(2), until: Hour::MAX },
             CatalogChange::Unlock { id: ObjectId(2), now: Hour::MAX },
+            CatalogChange::SetReplica { id: ObjectId(1), enabled: true },
+            CatalogChange::SetReplica { id: ObjectId(1), enabled: false },
         ];
         let before = out.len();
         encode_catalog(out, &changes, &[Shared { object: ObjectId(1), blocks: 7, pages: 8 }]);

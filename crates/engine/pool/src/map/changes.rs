@@ -118,6 +118,9 @@ impl Map {
                     self.objects.adjust(*id, |object| object.locked_until = Some(*until))?;
                 }
                 CatalogChange::Unlock { id, .. } => self.objects.adjust(*id, |object| object.locked_until = None)?,
+                CatalogChange::SetReplica { id, enabled } => {
+                    self.objects.adjust(*id, |object| object.is_replica = *enabled)?;
+                }
                 CatalogChange::SetReservation { id, reservation } => self.reserve(*id, *reservation)?,
                 CatalogChange::Rollback { id, source } => self.roll_back(*id, *source)?,
                 CatalogChange::PutDocument { key, value } => {

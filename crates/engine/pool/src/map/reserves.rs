@@ -315,6 +315,7 @@ impl Map {
                 | CatalogChange::SetCeiling { .. }
                 | CatalogChange::Lock { .. }
                 | CatalogChange::Unlock { .. }
+                | CatalogChange::SetReplica { .. }
                 | CatalogChange::PutDocument { .. }
                 | CatalogChange::DeleteDocument { .. } => {}
             }

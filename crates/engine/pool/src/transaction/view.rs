@@ -26,6 +26,8 @@ pub(crate) const INLINE_BYTES: usize = 32 << 10;
 pub(crate) trait Present {
     /// Kind and size in bytes of an object.
     fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)>;
+    /// True for a replica, which no transaction may change.
+    fn is_closed_to_hosts(&self, id: ObjectId) -> bool;
     /// Content of a block, `Some(None)` for one that is not mapped. `None`: not in memory, which is noted.
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
     /// Copies content, into memory that is used already if there is some.
@@ -86,7 +88,7 @@ impl Deref for BlockContent {
 /// View of the pool in one attempt of a transaction. Changes named so far are seen.
 ///
 /// Every method returns [`Missing`] if the attempt must end; what it needs is then read. A range outside
-/// of an object, or a change of a snapshot, fails the transaction.
+/// of an object, or a change of a snapshot or replica, fails the transaction.
 pub struct View<'a> {
     present: &'a mut dyn Present,
     changes: &'a mut Changes,
@@ -183,7 +185,7 @@ impl<'a> View<'a> {
             return Err(self.internal("a look at the pool cannot change it"));
         }
         match self.object(object) {
-            Some((kind, _)) if kinds(kind) => Ok(()),
+            Some((kind, _)) if kinds(kind) && !self.present.is_closed_to_hosts(object) => Ok(()),
             _ => Err(self.refuse(BlockError::ReadOnly)),
         }
     }

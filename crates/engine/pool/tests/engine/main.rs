@@ -18,6 +18,7 @@ mod objects;
 mod offered_space;
 mod patches;
 mod planned_space;
+mod replicas;
 mod reservations;
 mod transactions;
 mod unique;

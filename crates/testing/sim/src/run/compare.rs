@@ -97,18 +97,18 @@ impl Run {
         let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
         let ceiling = info.ceiling_bytes.map(|bytes| bytes / 4096);
         let locked = info.locked_until.map(pool::Hour::get);
-        let found = (size, mapped, info.write_cache, snapshot, parent, (reserved, ceiling, locked));
+        let found = (size, mapped, info.write_cache, snapshot, parent, (reserved, ceiling, locked, info.is_replica));
         let expected = (
             object.sectors,
             object.mapped,
             object.write_cache,
             object.snapshot,
             object.parent,
-            (object.reserved, object.ceiling, object.locked),
+            (object.reserved, object.ceiling, object.locked, object.replica),
         );
         if found != expected {
             return Err(format!(
-                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, (reserved, ceiling in blocks, hour of the lock)) are {found:?}, expected {expected:?}"
+                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, (reserved, ceiling in blocks, hour of the lock, replica)) are {found:?}, expected {expected:?}"
             ));
         }
         Ok(())

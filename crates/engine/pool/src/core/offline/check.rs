@@ -17,7 +17,7 @@ use crate::map::counts::RoundedCounts;
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
-use media::{BlockAddress, FEATURE_CEILING, FEATURE_LOCKS, Media};
+use media::{BlockAddress, FEATURE_CEILING, FEATURE_LOCKS, FEATURE_REPLICAS, Media};
 
 /// Largest number of data blocks read in one request.
 const RUN_BLOCKS: usize = 256;
@@ -110,7 +110,7 @@ impl<M: Media> Core<M> {
     /// Checks objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
         let marked = |feature: u64| self.media().features() & feature != 0;
-        let (ceilings, locks) = (marked(FEATURE_CEILING), marked(FEATURE_LOCKS));
+        let (ceilings, locks, replicas) = (marked(FEATURE_CEILING), marked(FEATURE_LOCKS), marked(FEATURE_REPLICAS));
         for object in self.map.objects().all() {
             let id = object.id;
             report.objects += u64::from(crate::catalog::is_user_object(id));
@@ -121,6 +121,7 @@ impl<M: Media> Core<M> {
             let unmarked = [
                 ("has a ceiling", object.ceiling_bytes.is_some() && !ceilings),
                 ("is locked", object.locked_until.is_some() && !locks),
+                ("is a replica", object.is_replica && !replicas),
             ];
             for (state, _) in unmarked.into_iter().filter(|(_, is_found)| *is_found) {
                 report.find(format!("object {id} {state}, but the superblock lacks its feature bit"));

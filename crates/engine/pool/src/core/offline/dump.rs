@@ -322,6 +322,7 @@ impl<M: Media> Core<M> {
         };
         let ceiling = object.ceiling_bytes.map(|bytes| ("ceiling_bytes", bytes.into()));
         let lock = object.locked_until.map(|until| ("locked_until_hour", u64::from(until.get()).into()));
+        let replica = object.is_replica.then_some(("replica", Shown::Flag(true)));
         let fields = [
             ("id", id.into()),
             ("kind", kind.into()),
@@ -333,7 +334,7 @@ impl<M: Media> Core<M> {
             ("root_crc", hex32(object.root_crc)),
             ("level", u64::from(object.level).into()),
         ];
-        Some(fields.into_iter().chain(ceiling).chain(lock).collect())
+        Some(fields.into_iter().chain(ceiling).chain(lock).chain(replica).collect())
     }
 
     /// Shows objects, allotments, keys of documents, and detached trees of the checkpoint.

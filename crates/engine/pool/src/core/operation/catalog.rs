@@ -16,7 +16,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::{FEATURE_CEILING, FEATURE_LOCKS, FEATURE_PATCHES, FEATURE_WIDE, Media};
+use media::{FEATURE_CEILING, FEATURE_LOCKS, FEATURE_PATCHES, FEATURE_REPLICAS, FEATURE_WIDE, Media};
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -126,7 +126,7 @@ impl<M: Media> Core<M> {
 }
 
 /// Feature that a change needs: earlier releases do not know maps of more than four levels (volumes above 16 TiB,
-/// address spaces), ceilings, and locks.
+/// address spaces), ceilings, locks, and replicas.
 fn feature_of(change: &CatalogChange) -> Option<u64> {
     match change {
         CatalogChange::CreateVolume { size_bytes, .. }
@@ -136,6 +136,7 @@ fn feature_of(change: &CatalogChange) -> Option<u64> {
         }
         CatalogChange::SetCeiling { ceiling_bytes, .. } => ceiling_bytes.map(|_| FEATURE_CEILING),
         CatalogChange::Lock { .. } | CatalogChange::Unlock { .. } => Some(FEATURE_LOCKS),
+        CatalogChange::SetReplica { .. } => Some(FEATURE_REPLICAS),
         CatalogChange::CloneObject { .. }
         | CatalogChange::DeleteObject { .. }
         | CatalogChange::SetWriteCache { .. }

@@ -30,7 +30,7 @@ impl<M: Media> Core<M> {
         if let Err(failure) = self.readable(source, source_offset, length) {
             return Step::Fail(failure);
         }
-        let durable = match self.writable(destination, destination_offset, length) {
+        let durable = match self.writable(destination, destination_offset, length, progress.origin) {
             Ok(write_cache) => !write_cache,
             Err(failure) => return Step::Fail(failure),
         };

@@ -16,6 +16,7 @@ use crate::catalog::is_user_object;
 use crate::core::{B, Core};
 use crate::geometry::blocks_for;
 
+use crate::core::progress::Origin;
 use crate::interface::operation::{Failure, Output};
 use crate::interface::range::BlockRange;
 use crate::interface::{ObjectId, ObjectKind};
@@ -72,13 +73,22 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Returns whether the object's write cache is on, if it is a volume and the range is inside of
-    /// it.
+    /// Returns whether the object's write cache is on, if it is a volume that `by` may change, and the range is inside
+    /// of it.
     #[inline]
-    pub(in crate::core) fn writable(&self, object: ObjectId, offset: u64, length: u64) -> Result<bool, Failure> {
+    pub(in crate::core) fn writable(
+        &self,
+        object: ObjectId,
+        offset: u64,
+        length: u64,
+        by: Origin,
+    ) -> Result<bool, Failure> {
         let (kind, _, write_cache) = self.readable(object, offset, length)?;
         match kind {
             ObjectKind::Snapshot | ObjectKind::Capture => Err(BlockError::ReadOnly.into()),
+            ObjectKind::Volume if by == Origin::Host && self.map.is_closed_to_hosts(object) => {
+                Err(BlockError::ReadOnly.into())
+            }
             ObjectKind::Volume => Ok(write_cache),
         }
     }

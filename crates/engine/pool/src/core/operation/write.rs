@@ -47,7 +47,7 @@ impl<M: Media> Core<M> {
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
-        let durable = match self.writable(object, offset, data.len() as u64) {
+        let durable = match self.writable(object, offset, data.len() as u64, progress.origin) {
             Ok(write_cache) => forced || !write_cache,
             Err(failure) => return Step::Fail(failure),
         };
@@ -203,7 +203,7 @@ impl<M: Media> Core<M> {
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
-        let durable = match self.writable(object, offset, data.len() as u64) {
+        let durable = match self.writable(object, offset, data.len() as u64, progress.origin) {
             Ok(write_cache) => forced || !write_cache,
             Err(failure) => return Step::Fail(failure),
         };

@@ -26,7 +26,7 @@ impl<M: Media> Core<M> {
     ) -> Step {
         let mut durable = forced;
         for &ByteRange { offset, length } in ranges {
-            match self.writable(object, offset, length) {
+            match self.writable(object, offset, length, progress.origin) {
                 Ok(write_cache) => durable |= !write_cache,
                 Err(failure) => return Step::Fail(failure),
             }

@@ -55,7 +55,7 @@ use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
 use media::{
     BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_LOCKS,
-    FEATURE_PATCHES, FEATURE_WIDE, Media, Ticket,
+    FEATURE_PATCHES, FEATURE_REPLICAS, FEATURE_WIDE, Media, Ticket,
 };
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
@@ -558,6 +558,7 @@ impl<M: Media> Core<M> {
         let marked = self.media().features() & FEATURE_ALLOTMENTS != 0;
         let ceilings = self.media().features() & FEATURE_CEILING != 0;
         let locks = self.media().features() & FEATURE_LOCKS != 0;
+        let replicas = self.media().features() & FEATURE_REPLICAS != 0;
         let size = |size_bytes: u64| {
             let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
             size_bytes > 0 && is_size(size_bytes) && fits
@@ -590,6 +591,7 @@ impl<M: Media> Core<M> {
                     is_user_object(*id) && ceiling_bytes.is_none_or(|bytes| ceilings && is_ceiling(bytes))
                 }
                 CatalogChange::Lock { id, .. } | CatalogChange::Unlock { id, .. } => locks && is_user_object(*id),
+                CatalogChange::SetReplica { id, .. } => replicas && is_user_object(*id),
                 CatalogChange::PutDocument { key, value } => is_document(key.len(), value.len()),
                 CatalogChange::DeleteDocument { .. } => true,
             }),

@@ -219,7 +219,7 @@ impl<M: Media> Core<M> {
 
     /// Deallocates stored blocks of zeros, at most one leaf at a time.
     pub(crate) fn zeros_step(&mut self, object: ObjectId, offset: u64, progress: &mut Progress) -> Step {
-        if let Err(failure) = self.writable(object, 0, 0) {
+        if let Err(failure) = self.writable(object, 0, 0, progress.origin) {
             return Step::Fail(failure);
         }
         let mut scan = progress

@@ -53,6 +53,10 @@ impl Present for Looking<'_> {
         found.filter(|_| crate::catalog::is_user_object(id))
     }
 
+    fn is_closed_to_hosts(&self, id: ObjectId) -> bool {
+        self.map.is_closed_to_hosts(id)
+    }
+
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>> {
         if let Some(content) = self.remembered.as_ref().and_then(|seen| seen.get(&(object, block))) {
             return Some(content.clone());
