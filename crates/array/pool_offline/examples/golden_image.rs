@@ -34,6 +34,7 @@ struct Object {
     write_cache: bool,
     ceiling_bytes: Option<u64>,
     locked_until_hour: Option<u32>,
+    replica: bool,
     blocks: BTreeMap<u64, u64>,
 }
 
@@ -88,6 +89,9 @@ impl Story {
         story.share(b, 100_000, a, 4_000, 50);
         let clone = story.copy(snapshot, ObjectKind::Volume);
         story.write(clone, 0, 1);
+        let replica = story.copy(clone, ObjectKind::Volume);
+        story.replicate(replica, true);
+        story.replicate(clone, true);
         let space = story.create(pool::ADDRESS_SPACE_BYTES);
         story.write(space, 3, 4);
         story.write(space, SPACE_PLACE + 9, 3);
@@ -138,6 +142,8 @@ impl Story {
             story.limit(space, 7 << 20);
             story.lock(second, 500_123);
             story.unlock(released);
+            story.replicate(c, true);
+            story.replicate(clone, false);
             story.document("host/20", &"h".repeat(1500));
             assert!(story.objects.contains_key(&second.0));
         }
@@ -158,6 +164,7 @@ impl Story {
                     "write_cache": object.write_cache,
                     "ceiling_bytes": object.ceiling_bytes,
                     "locked_until_hour": object.locked_until_hour,
+                    "replica": object.replica,
                     "blocks": blocks,
                 })
             })
@@ -195,6 +202,7 @@ impl Story {
             write_cache: false,
             ceiling_bytes: None,
             locked_until_hour: None,
+            replica: false,
             blocks: BTreeMap::new(),
         };
         self.objects.insert(id.0, object);
@@ -210,6 +218,7 @@ impl Story {
             write_cache: false,
             ceiling_bytes: None,
             locked_until_hour: None,
+            replica: false,
             ..self.objects[&source.0].clone()
         };
         self.objects.insert(id.0, object);
@@ -252,6 +261,11 @@ impl Story {
     fn unlock(&mut self, id: ObjectId) {
         self.run(Operation::Catalog(vec![CatalogChange::Unlock { id, now: Hour::MAX }]));
         self.object(id).locked_until_hour = None;
+    }
+
+    fn replicate(&mut self, id: ObjectId, enabled: bool) {
+        self.run(Operation::Catalog(vec![CatalogChange::SetReplica { id, enabled }]));
+        self.object(id).replica = enabled;
     }
 
     fn document(&mut self, key: &str, value: &str) {

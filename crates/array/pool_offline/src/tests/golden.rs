@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::fixture;
 use crate::{DumpWhat, check, dump};
 
-pub const IMAGES: [&str; 12] = [
+pub const IMAGES: [&str; 14] = [
     "v1-clean",
     "v1-killed",
     "v2-index-clean",
@@ -27,6 +27,8 @@ pub const IMAGES: [&str; 12] = [
     "v2-lock-killed",
     "v2-patch-clean",
     "v2-patch-killed",
+    "v2-replica-clean",
+    "v2-replica-killed",
 ];
 
 fn folder() -> PathBuf {
@@ -86,6 +88,7 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
             "v2-ceiling-clean" | "v2-ceiling-killed" => "0x3202",
             "v2-patch-clean" | "v2-patch-killed" => "0x3602",
             "v2-lock-clean" | "v2-lock-killed" => "0x7602",
+            "v2-replica-clean" | "v2-replica-killed" => "0xf602",
             _ => "0x200",
         };
         let features = format!(r#""incompatible_features":"{features}""#);
@@ -110,6 +113,7 @@ fn holds(image: &str, core: &mut Core<LocalMedia<FileDisk>>, manifest: &Value) {
         assert_eq!(info.ceiling_bytes, object["ceiling_bytes"].as_u64(), "{image}");
         let hour = object["locked_until_hour"].as_u64();
         assert_eq!(info.locked_until.map(|until| u64::from(until.get())), hour, "{image}");
+        assert_eq!(info.is_replica, object["replica"].as_bool().unwrap_or_default(), "{image}");
         let blocks = object["blocks"].as_array().unwrap();
         assert_eq!(info.mapped_bytes / 4096, blocks.len() as u64, "{image}");
         for pair in blocks {
