@@ -35,7 +35,7 @@ pub use interface::check::CheckReport;
 pub use interface::difference::{ChangedBlock, ChangedContent, ChangedRun, DifferenceId, DifferenceStep, SharedTree};
 pub use interface::operation::{
     ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, CopyOutcome, Failure, MAX_CEILING_BYTES, MAX_DOCUMENT_BYTES,
-    MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output, TransactionMark,
+    MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output, Reshare, TransactionMark,
 };
 pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;

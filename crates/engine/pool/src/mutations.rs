@@ -132,6 +132,10 @@ mutations! {
         PatchBase: "patch-base", "recovery takes a checkpoint between the content of a block and a patch on it";
         /// A patch names all bytes that were edited.
         PatchParts: "patch-parts", "a patch lacks the last of the parts that were edited";
+        /// Blocks with equal checksums are shared only if their content is equal.
+        CompareContent: "compare-content", "blocks with equal checksums are shared without a comparison";
+        /// Blocks are shared by what the attempt that shares them has compared.
+        ComparedNow: "compared-now", "blocks that were equal in an earlier attempt are shared, whatever was written since";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";
     }

@@ -7,6 +7,7 @@ use crate::transaction::Change;
 use crate::world::{Faults, Kind, MOST_SECTORS, SPACE_SECTORS, World};
 use media::{FaultEffect, FaultOperation};
 use random::Random;
+use std::collections::VecDeque;
 
 /// Generator of steps.
 pub(crate) struct Generator {
@@ -15,7 +16,12 @@ pub(crate) struct Generator {
     next_id: u64,
     /// Present hour of locks.
     hour: u32,
+    /// Last writes: start, length, tag and pattern, for copies.
+    written: VecDeque<(u64, u64, u32, Pattern)>,
 }
+
+/// Writes that copies repeat.
+const WRITTEN: usize = 12;
 
 /// Sectors that a map page at level 3 spans.
 const PART_SECTORS: u64 = BLOCK_SECTORS << 32;
@@ -38,7 +44,7 @@ pub(crate) const FIRST_OBJECT: u64 = 16;
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT, hour: 1 }
+        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT, hour: 1, written: VecDeque::new() }
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -439,7 +445,28 @@ impl Generator {
                     Pattern::Mixed,
                     Pattern::Zeros,
                 ]);
-                Request::Write { object: target, start, length, tag: self.tag(), pattern, forced: self.one_in(8) }
+                let tag = self.tag();
+                self.written.push_back((start, length, tag, pattern));
+                if self.written.len() > WRITTEN {
+                    self.written.pop_front();
+                }
+                Request::Write { object: target, start, length, tag, pattern, forced: self.one_in(8) }
+            }
+            Kind::Copy => {
+                let at = self.below(self.written.len().max(1) as u64) as usize;
+                let Some(&(start, length, tag, pattern)) = self.written.get(at) else { return Request::Flush };
+                if start >= target_sectors {
+                    return Request::Flush;
+                }
+                let pattern = if pattern == Pattern::Data && self.one_in(4) { Pattern::Twin } else { pattern };
+                let (length, forced) = (length.min(target_sectors - start), self.one_in(8));
+                Request::Write { object: target, start, length, tag, pattern, forced }
+            }
+            Kind::Reshare => {
+                let start = self.written.back().map_or(0, |(start, ..)| start / 2048 * 2048);
+                let start = if self.one_in(4) { self.range(world, target_sectors, 8).0 } else { start };
+                let shift = if object == target || self.one_in(6) { self.of(&[1, -1, 8, -64, 256]) } else { 0 };
+                Request::Reshare { object: target, start, with: object, shift, compare_only: self.one_in(8) }
             }
             Kind::CompareAndWrite => {
                 let longest = self.of(&[1, 8, 20]);

@@ -23,17 +23,28 @@ type Chunk = [u64; CHUNK_SECTORS as usize];
 /// Value of a sector written with `tag` at `sector`; it moves with the content when that is cloned.
 pub(crate) fn value(tag: u32, pattern: Pattern, sector: u64) -> u64 {
     let zero = match pattern {
-        Pattern::Data => false,
+        Pattern::Data | Pattern::Twin => false,
         Pattern::Zeros => true,
         // Runs of blocks with and without content, which differ for each tag.
         Pattern::Mixed => (sector / BLOCK_SECTORS + u64::from(tag)) % 5 < 2,
     };
-    if zero { 0 } else { (u64::from(tag) << 32) | (sector & 0xffff_ffff) }
+    let twin = if pattern == Pattern::Twin { TWIN } else { 0 };
+    if zero { 0 } else { twin | (u64::from(tag) << 32) | (sector & 0xffff_ffff) }
 }
+
+/// Bit of the value of a sector that differs from the one without this bit in one word, by a multiple of the
+/// polynomial of CRC-32C: the checksums of the two are equal. Tags stay below it.
+const TWIN: u64 = 1 << 55;
+/// The polynomial, in the order of the bits of a little-endian word.
+const POLYNOMIAL: u64 = 1 | (0x82f6_3b78 << 1);
 
 /// Words of a sector with this value.
 fn words(value: u64) -> impl Iterator<Item = u64> {
-    (0..SECTOR_BYTES as u64 / 8).map(move |i| if value == 0 { 0 } else { value.wrapping_add(i << 56) })
+    let (twin, value) = (value & TWIN != 0, value & !TWIN);
+    (0..SECTOR_BYTES as u64 / 8).map(move |i| match value {
+        0 => 0,
+        _ => value.wrapping_add(i << 56) ^ if twin && i == 9 { POLYNOMIAL } else { 0 },
+    })
 }
 
 /// Bytes of sectors with these values.
@@ -240,6 +251,7 @@ impl Model {
             | Request::Mapped { .. }
             | Request::Unique { .. }
             | Request::ReclaimZeros { .. }
+            | Request::Reshare { .. }
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
             | Request::Difference { .. }

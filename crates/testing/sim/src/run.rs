@@ -24,7 +24,7 @@ use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
     Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, Hour, ObjectId, ObjectKind,
-    Operation, OperationId, Output, PoolError, TurnWork,
+    Operation, OperationId, Output, PoolError, Reshare, TurnWork,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -393,6 +393,13 @@ impl Run {
             Request::ReclaimZeros { object, start } => {
                 Operation::ReclaimZeros { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096 }
             }
+            Request::Reshare { object, start, with, shift, compare_only } => Operation::Reshare(Reshare {
+                object: ObjectId(*object),
+                with: ObjectId(*with),
+                offset: start / BLOCK_SECTORS * 4096,
+                shift_bytes: shift * 4096,
+                compare_only: *compare_only,
+            }),
             Request::Verify { object, start } => {
                 Operation::Verify { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
             }
@@ -438,6 +445,10 @@ impl Run {
                 self.model.objects.contains_key(object)
             }
             Request::ReclaimZeros { object, .. } => writable(object),
+            Request::Reshare { object, with, .. } => {
+                let is_volume = |id: &u64| self.model.objects.get(id).is_some_and(|of| of.sectors != SPACE_SECTORS);
+                writable(object) && is_volume(object) && is_volume(with)
+            }
             Request::PlacesOf { .. } | Request::CheckStep | Request::Difference { .. } => true,
             Request::Grow { blocks } => *blocks > self.disk.block_count(),
             Request::Transaction { changes, .. } => self.model.takes(changes),
@@ -508,6 +519,7 @@ impl Run {
             | Request::ReclaimZeros { .. }
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
+            | Request::Reshare { .. }
             | Request::Grow { .. }
             | Request::Recount { .. } => return Ok(()),
             Request::Difference { .. } => return self.difference_took_effect(id, outcome),

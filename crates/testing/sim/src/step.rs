@@ -13,6 +13,8 @@ pub enum Pattern {
     Zeros,
     /// Blocks of data between blocks of zeros.
     Mixed,
+    /// Data in every sector that differs from [`Self::Data`], and has the same checksums.
+    Twin,
 }
 
 /// Operation of the engine. Sectors have 512 bytes.
@@ -44,6 +46,8 @@ pub enum Request {
     Catalog(Vec<Catalog>),
     /// Deallocates stored zeros, in one step.
     ReclaimZeros { object: u64, start: u64 },
+    /// Shares equal blocks with those `shift` blocks further on in another object, in one step.
+    Reshare { object: u64, start: u64, with: u64, shift: i64, compare_only: bool },
     /// Verifies stored content, in one step.
     Verify { object: u64, start: u64 },
     /// Finds the users of some blocks.
@@ -165,6 +169,7 @@ impl fmt::Display for Request {
                     Pattern::Data => format!("content {tag}"),
                     Pattern::Zeros => "zeros".to_owned(),
                     Pattern::Mixed => format!("content {tag} and zeros"),
+                    Pattern::Twin => format!("the twin of content {tag}"),
                 };
                 write!(f, "write object {object} sectors {start}+{length} {content}{}", force(forced))
             }
@@ -196,6 +201,10 @@ impl fmt::Display for Request {
             }
             Self::Unique { object } => write!(f, "unique bytes of object {object}"),
             Self::ReclaimZeros { object, start } => write!(f, "reclaim zeros of object {object} from sector {start}"),
+            Self::Reshare { object, start, with, shift, compare_only } => {
+                let what = if *compare_only { "compare" } else { "share" };
+                write!(f, "{what} object {object} from sector {start} with object {with}, {shift} blocks further on")
+            }
             Self::Verify { object, start } => write!(f, "verify object {object} from sector {start}"),
             Self::PlacesOf { first } => write!(f, "who uses blocks {first} to {}", first + 4),
             Self::Difference { base: Some(base), new } => write!(f, "a step of the difference from {base} to {new}"),

@@ -39,6 +39,9 @@ pub(crate) enum Kind {
     ZeroDetection,
     Transaction,
     Difference,
+    /// Writes again what was written, as a host that copies does.
+    Copy,
+    Reshare,
     Pump,
     Complete,
     Checkpoint,
@@ -201,6 +204,14 @@ impl World {
         }
         if seed % 16 == 13 {
             world.allotting();
+        }
+        if seed % 4 == 2 {
+            world.weights.extend([(Kind::Copy, 50), (Kind::Reshare, 60)]);
+            if seed % 16 == 6 {
+                // Comparisons wait for content, and hosts write meanwhile.
+                world.memory_bytes = 256 << 10;
+                world.window_sectors = 512;
+            }
         }
         if seed % 16 == 12 {
             world.objects = 6;

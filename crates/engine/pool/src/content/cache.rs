@@ -16,7 +16,7 @@ use media::BlockAddress;
 use rustc_hash::FxHashMap;
 
 /// Part of the cache that probation takes: an eighth.
-const PROBATION: usize = 8;
+pub(crate) const PROBATION: usize = 8;
 /// Uses that are counted.
 const MOST_USES: u8 = 3;
 /// Uses on probation that keep a block. One is not enough: neighbouring reads of parts of a block

@@ -140,11 +140,13 @@ impl<M: Media> Core<M> {
             }
             if pending.progress.space_tries > most {
                 pending.fail(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
-                    (Operation::Catalog(_), Some(RefusedPromise { needed, left })) => PoolError::NoRoomForReservation {
-                        needed_bytes: needed * BLOCK_BYTES as u64,
-                        available_bytes: left * BLOCK_BYTES as u64,
+                    (Operation::Catalog(_) | Operation::Reshare(_), Some(RefusedPromise { needed, left })) => {
+                        PoolError::NoRoomForReservation {
+                            needed_bytes: needed * BLOCK_BYTES as u64,
+                            available_bytes: left * BLOCK_BYTES as u64,
+                        }
+                        .into()
                     }
-                    .into(),
                     (Operation::Catalog(_), None) => PoolError::PoolFull.into(),
                     _ => BlockError::PoolFull.into(),
                 });

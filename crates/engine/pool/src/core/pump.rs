@@ -292,6 +292,7 @@ impl<M: Media> Core<M> {
             Operation::Unique { objects } => self.unique_step(objects, progress),
             Operation::UniqueIn { object, range } => self.unique_in_step(*object, *range, progress),
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
+            Operation::Reshare(reshare) => self.reshare_step(reshare, progress),
             Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
             Operation::DifferenceStep { difference, from } => self.difference_step(*difference, *from, progress),
@@ -345,8 +346,9 @@ impl<M: Media> Core<M> {
             };
             return self.fail(id, pending, failure);
         }
-        // A scan keeps its progress; every other operation needs all its data in memory at once.
-        if pending.progress.scan.is_none() {
+        // A scan keeps its progress; every other operation, and one that compares blocks, needs all its data in memory
+        // at once.
+        if pending.progress.scan.is_none() || matches!(pending.operation, Operation::Reshare(_)) {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
             if pending.progress.transaction.is_some() {
                 self.counters.most_waits = self.counters.most_waits.max(pending.progress.waits);

@@ -112,6 +112,31 @@ pub struct ScanStep {
     pub damaged: Vec<String>,
 }
 
+/// Result of one step that shares equal blocks of a volume with another object. All numbers count the volume, in units
+/// of 4 KiB.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReshareStep {
+    /// Start of the next step in bytes; `None` at the end of the volume.
+    pub next: Option<u64>,
+    /// Bytes of stored content that the step has considered.
+    pub scanned_bytes: u64,
+    /// Bytes whose content was compared, because the checksums are equal.
+    pub compared_bytes: u64,
+    /// Bytes that are shared from now on; of a step that only compares, those that would be.
+    pub shared_bytes: u64,
+    /// Bytes of these whose old place nothing else used, so that it becomes free. The others are kept by snapshots or
+    /// clones of the volume.
+    pub freed_bytes: u64,
+    /// Bytes that were shared already.
+    pub already_bytes: u64,
+    /// Bytes whose content is different although the checksums are equal.
+    pub different_bytes: u64,
+    /// Bytes that one of the two objects cannot read; they stay as they are.
+    pub unreadable_bytes: u64,
+    /// Map pages that fail their checksum or cannot be read. A sentence each.
+    pub damaged: Vec<String>,
+}
+
 /// Damage of the medium found while the pool was in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incident {

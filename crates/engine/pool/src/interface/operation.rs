@@ -2,7 +2,7 @@
 
 use crate::interface::difference::{DifferenceId, DifferenceStep};
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
-use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
+use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ReshareStep, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 use thiserror::Error;
@@ -184,6 +184,8 @@ pub enum Operation {
         /// Start of the step.
         offset: u64,
     },
+    /// Shares equal blocks of a volume with another object: one step.
+    Reshare(Reshare),
     /// Reads and verifies stored content: one step.
     Verify {
         /// Object to verify.
@@ -233,6 +235,22 @@ impl TransactionMark {
     }
 }
 
+/// Step that shares equal blocks of a volume with another object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reshare {
+    /// Volume whose blocks give up their places.
+    pub object: ObjectId,
+    /// Volume or snapshot whose places they share then; the same object only with a shift.
+    pub with: ObjectId,
+    /// Start of the step in the volume, in bytes.
+    pub offset: u64,
+    /// Bytes from a place of the volume to the corresponding place of the other object, a multiple of 4 096; negative
+    /// if that one is nearer to the start.
+    pub shift_bytes: i64,
+    /// True: compares, and changes nothing.
+    pub compare_only: bool,
+}
+
 /// Result of sharing a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyOutcome {
@@ -261,6 +279,8 @@ pub enum Output {
     Bytes(u64),
     /// Result of one step of a scan.
     Scanned(Box<ScanStep>),
+    /// Result of one step that shares equal blocks.
+    Reshared(Box<ReshareStep>),
     /// Places found.
     Places(Vec<Place>),
     /// Result of one step of a difference.
@@ -326,7 +346,7 @@ impl Operation {
 
     /// True for an operation that reports unreadable pages instead of failing.
     pub(crate) fn survives_bad_pages(&self) -> bool {
-        matches!(self, Self::Verify { .. } | Self::PlacesOf(_) | Self::DifferenceStep { .. })
+        matches!(self, Self::Verify { .. } | Self::PlacesOf(_) | Self::Reshare(_) | Self::DifferenceStep { .. })
     }
 }
 
@@ -362,6 +382,7 @@ impl Operation {
             | Self::Unique { .. }
             | Self::UniqueIn { .. }
             | Self::ReclaimZeros { .. }
+            | Self::Reshare(_)
             | Self::Verify { .. }
             | Self::PlacesOf(_)
             | Self::DifferenceStep { .. }
@@ -383,7 +404,9 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         Operation::Clone { source_offset, .. } => *source_offset,
         Operation::Capture { ranges, .. } => ranges.first().map_or(0, |range| range.bytes().offset),
         Operation::Mapped { range, .. } => range.bytes().offset,
-        Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
+        Operation::ReclaimZeros { offset, .. }
+        | Operation::Verify { offset, .. }
+        | Operation::Reshare(Reshare { offset, .. }) => *offset,
         Operation::Flush
         | Operation::Catalog(_)
         | Operation::Unique { .. }

@@ -20,6 +20,7 @@ mod patches;
 mod planned_space;
 mod replicas;
 mod reservations;
+mod reshare;
 mod transactions;
 mod unique;
 mod wide;

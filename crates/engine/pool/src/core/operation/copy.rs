@@ -99,7 +99,7 @@ impl<M: Media> Core<M> {
 
     /// Largest number of blocks that must be promised when ranges are shared, each given by its first block in the
     /// source and in the destination, and its length. `None` if data is missing.
-    fn promise_of_clones(
+    pub(in crate::core) fn promise_of_clones(
         &mut self,
         source: ObjectId,
         destination: ObjectId,

@@ -13,7 +13,7 @@ use crate::map::due::Due;
 use crate::map::page::{Entry, Page};
 use crate::space::{STICKY, SpaceMap};
 use media::BlockAddress;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 /// State of a scan between its turns.
 #[derive(Default)]
@@ -36,6 +36,8 @@ pub(crate) struct Scan {
     pub(super) window: std::ops::Range<BlockAddress>,
     pub(super) first_pass: bool,
     pub(super) verify: Option<Verify>,
+    /// Of a step that shares equal blocks.
+    pub(super) resharing: Option<Box<Resharing>>,
     /// Of a count of allotments.
     pub(super) allotments: AllotmentCount,
     /// Unreadable pages: address and reason.
@@ -62,6 +64,15 @@ pub(super) struct Verify {
     /// Mismatches: block of the object, address, CRC.
     pub(super) suspects: Vec<(BlockNumber, BlockAddress, Crc32c)>,
     pub(super) round: u8,
+}
+
+/// What a step that shares equal blocks keeps between its attempts.
+#[derive(Default)]
+pub(super) struct Resharing {
+    /// Blocks that cannot be read.
+    pub(super) unreadable: Vec<(BlockAddress, Crc32c)>,
+    /// Blocks that an earlier attempt found equal, which no attempt may rely on.
+    pub(super) remembered: FxHashSet<BlockNumber>,
 }
 
 /// Result of a descent.
@@ -132,6 +143,16 @@ impl Scan {
     /// Notes an unreadable page, which the scan skips.
     pub fn note_bad_page(&mut self, address: BlockAddress, reason: &str) {
         self.bad_pages.push((address, reason.to_owned()));
+    }
+
+    /// True for an unreadable page.
+    pub(super) fn is_bad_page(&self, address: BlockAddress) -> bool {
+        self.bad_pages.iter().any(|(bad, _)| *bad == address)
+    }
+
+    /// Why pages are unreadable, a sentence for each.
+    pub(super) fn bad_page_reasons(&self) -> Vec<String> {
+        self.bad_pages.iter().map(|(_, reason)| reason.clone()).collect()
     }
 
     /// Descends to the next leaf of an object at or after the scan's block. Calls `enter` once for

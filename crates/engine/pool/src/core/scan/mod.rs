@@ -1,6 +1,6 @@
 //! Scans: operations that go through the maps of objects in steps, while hosts work. They count
-//! unique or shared blocks, verify stored content, find zeros, find the users of a block, and find where two objects
-//! differ.
+//! unique or shared blocks, verify stored content, find zeros, share equal blocks, find the users of a block, and find
+//! where two objects differ.
 //!
 //! A scan keeps no pointers. It stores the next block of an object and descends from the root each
 //! time, so each step sees the changes made since the previous one.
@@ -13,6 +13,7 @@ mod difference;
 mod index_check;
 pub(crate) mod online_check;
 pub(crate) mod remembered;
+pub(crate) mod reshare;
 pub(crate) mod sessions;
 mod unique_in;
 pub(crate) mod verified;
