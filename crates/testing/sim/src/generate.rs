@@ -16,11 +16,34 @@ pub(crate) struct Generator {
     next_id: u64,
     /// Present hour of locks.
     hour: u32,
-    /// Last writes: start, length, tag and pattern, for copies.
-    written: VecDeque<(u64, u64, u32, Pattern)>,
+    /// Last writes, for copies.
+    written: VecDeque<Written>,
+    /// Last copies.
+    copied: VecDeque<Copied>,
+    /// Copy that a step is about to share, and that hosts change meanwhile.
+    shared: Option<Copied>,
 }
 
-/// Writes that copies repeat.
+/// Write that a copy repeats.
+#[derive(Clone, Copy)]
+struct Written {
+    object: u64,
+    start: u64,
+    length: u64,
+    tag: u32,
+    pattern: Pattern,
+}
+
+/// Copy that a host has made.
+#[derive(Clone, Copy)]
+struct Copied {
+    object: u64,
+    from: u64,
+    start: u64,
+    length: u64,
+}
+
+/// Writes and copies that are remembered.
 const WRITTEN: usize = 12;
 
 /// Sectors that a map page at level 3 spans.
@@ -42,9 +65,25 @@ const CEILING_BLOCKS: u64 = pool::CEILING_UNIT_BYTES / 4096;
 /// First id of objects; lower ids belong to the pool itself.
 pub(crate) const FIRST_OBJECT: u64 = 16;
 
+/// Remembers a write or copy instead of the oldest one.
+fn keep<T>(list: &mut VecDeque<T>, one: T) {
+    list.push_back(one);
+    if list.len() > WRITTEN {
+        list.pop_front();
+    }
+}
+
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), next_tag: 1, next_id: FIRST_OBJECT, hour: 1, written: VecDeque::new() }
+        Self {
+            random: Random::new(seed),
+            next_tag: 1,
+            next_id: FIRST_OBJECT,
+            hour: 1,
+            written: VecDeque::new(),
+            copied: VecDeque::new(),
+            shared: None,
+        }
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -428,6 +467,14 @@ impl Generator {
                 Request::Read { object, start, length }
             }
             Kind::Write | Kind::LargeWrite => {
+                if let Some(Copied { object, from, start, length }) = self.shared.take()
+                    && kind == Kind::Write
+                {
+                    let object = self.of(&[object, object, from]);
+                    let start = start + self.below(length);
+                    let (length, tag) = (1 + self.below(16), self.tag());
+                    return Request::Write { object, start, length, tag, pattern: Pattern::Data, forced: false };
+                }
                 let small = kind == Kind::Write;
                 let longest = if small { self.of(&world.small_sectors) } else { world.large_sectors };
                 let (start, mut length) = self.range(world, target_sectors, longest);
@@ -446,27 +493,37 @@ impl Generator {
                     Pattern::Zeros,
                 ]);
                 let tag = self.tag();
-                self.written.push_back((start, length, tag, pattern));
-                if self.written.len() > WRITTEN {
-                    self.written.pop_front();
-                }
+                keep(&mut self.written, Written { object: target, start, length, tag, pattern });
                 Request::Write { object: target, start, length, tag, pattern, forced: self.one_in(8) }
             }
             Kind::Copy => {
                 let at = self.below(self.written.len().max(1) as u64) as usize;
-                let Some(&(start, length, tag, pattern)) = self.written.get(at) else { return Request::Flush };
+                let Some(&Written { object: from, start, length, tag, pattern }) = self.written.get(at) else {
+                    return Request::Flush;
+                };
                 if start >= target_sectors {
                     return Request::Flush;
                 }
+                let length = length.min(target_sectors - start);
+                keep(&mut self.copied, Copied { object: target, from, start, length });
                 let pattern = if pattern == Pattern::Data && self.one_in(4) { Pattern::Twin } else { pattern };
-                let (length, forced) = (length.min(target_sectors - start), self.one_in(8));
-                Request::Write { object: target, start, length, tag, pattern, forced }
+                Request::Write { object: target, start, length, tag, pattern, forced: self.one_in(8) }
             }
             Kind::Reshare => {
-                let start = self.written.back().map_or(0, |(start, ..)| start / 2048 * 2048);
-                let start = if self.one_in(4) { self.range(world, target_sectors, 8).0 } else { start };
-                let shift = if object == target || self.one_in(6) { self.of(&[1, -1, 8, -64, 256]) } else { 0 };
-                Request::Reshare { object: target, start, with: object, shift, compare_only: self.one_in(8) }
+                let compare_only = self.one_in(8);
+                let at = self.below(self.copied.len().max(1) as u64) as usize;
+                match self.copied.get(at).copied() {
+                    Some(copied) if !self.one_in(4) => {
+                        self.shared = Some(copied);
+                        let Copied { object, from: with, start, .. } = copied;
+                        Request::Reshare { object, start: start / 2048 * 2048, with, shift: 0, compare_only }
+                    }
+                    _ => {
+                        let (start, _) = self.range(world, target_sectors, 8);
+                        let shift = if self.one_in(3) { 0 } else { self.of(&[1, -1, 8, -64, 256]) };
+                        Request::Reshare { object: target, start, with: object, shift, compare_only }
+                    }
+                }
             }
             Kind::CompareAndWrite => {
                 let longest = self.of(&[1, 8, 20]);

@@ -24,7 +24,7 @@ use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
     Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, Hour, ObjectId, ObjectKind,
-    Operation, OperationId, Output, PoolError, Reshare, TurnWork,
+    Operation, OperationId, Output, PoolError, Reshare, ReshareStep, TurnWork,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -515,11 +515,22 @@ impl Run {
                     _ => Err("a step of a check took effect without a result".into()),
                 };
             }
+            Request::Reshare { .. } => {
+                let adds_up = |step: &ReshareStep| {
+                    let considered = step.compared_bytes + step.already_bytes + step.unreadable_bytes;
+                    step.freed_bytes <= step.shared_bytes
+                        && step.shared_bytes + step.different_bytes == step.compared_bytes
+                        && considered <= step.scanned_bytes
+                };
+                return match outcome {
+                    Some(Output::Reshared(step)) if adds_up(step) => Ok(()),
+                    other => Err(format!("{}: {other:?}", flight.request)),
+                };
+            }
             Request::Unique { .. }
             | Request::ReclaimZeros { .. }
             | Request::Verify { .. }
             | Request::PlacesOf { .. }
-            | Request::Reshare { .. }
             | Request::Grow { .. }
             | Request::Recount { .. } => return Ok(()),
             Request::Difference { .. } => return self.difference_took_effect(id, outcome),

@@ -372,8 +372,10 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
 
 /// Seeds that notice a rule which few seeds notice. They are tried first, whatever the range.
 #[cfg(feature = "mutations")]
-const SELDOM: [(&str, u64); 6] = [
+const SELDOM: [(&str, u64); 8] = [
     ("ceiling", 509),
+    ("compare-content", 10),
+    ("compared-now", 110),
     ("keep-unnamed", 24),
     ("known-leaves", 693),
     ("log-cut", 68),
