@@ -58,6 +58,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "unit", "vfs", "xdr"]),
             ("qos", &["block"]),
+            ("replication", &[]),
             ("scsi_target", &["block", "qos", "scsi", "unit"]),
             ("unit", &["block"]),
         ],

@@ -20,6 +20,7 @@ const CRATES: &[&str] = &[
     "engine/vfs",
     "front/unit",
     "front/nfs_server",
+    "front/replication",
     "front/scsi_target",
     "protocol/iscsi",
     "protocol/nfs",
