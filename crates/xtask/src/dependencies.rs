@@ -213,6 +213,7 @@ const LAYERS: &[Layer] = &[
                     "nfs",
                     "onc_rpc",
                     "pool",
+                    "replication",
                     "scsi",
                     "scsi_target",
                     "text",

@@ -1,7 +1,8 @@
 //! Bytes between two arrays: frames in a stream, and the messages in them.
 //!
 //! [`frame`] takes frames from a stream and checks their length and CRC; [`Message`] is what one has as its payload.
-//! Each group of messages has a file with both directions of its encoding.
+//! Each group of messages has a file with both directions of its encoding. [`Link`] is one end of a connection: it
+//! agrees on the protocol, numbers frames, and notices a silent peer.
 //!
 //! Control messages are JSON with a `version`. Unknown fields are ignored, and unknown types refused with a reason.
 //! Data messages are fixed layouts, little-endian.
@@ -17,7 +18,10 @@ pub mod frame;
 mod hello;
 mod json;
 mod kind;
+mod link;
 mod message;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub use cycle::{Begin, BeginMember, Commit, Committed, GroupRole, Ready, Standing, Start};
@@ -25,5 +29,6 @@ pub use data::{Clone, CloneFrom, Lost, MAX_WRITE_BLOCKS, Resize, Write, Zero};
 pub use error::WireError;
 pub use hello::{Agreed, Feature, Hello, Protocols, agree};
 pub use kind::Kind;
+pub use link::{KEEP_ALIVE, Link, LinkEvent, SILENT};
 pub use message::Message;
 pub use verify::{Differences, LEAF_BLOCKS, LeafHash, Leaves, MAX_LEAVES, Verify};

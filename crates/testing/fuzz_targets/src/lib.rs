@@ -15,6 +15,7 @@ mod array;
 mod documents;
 mod input;
 mod nfs;
+mod replication;
 mod rpc;
 
 mod device_server;
@@ -122,6 +123,13 @@ pub const TARGETS: &[Target] = &[
         max_bytes: 512,
         run: storage::superblock::run,
         seeds: storage::superblock::seeds,
+    },
+    Target {
+        name: "replication_wire",
+        what: "frames and messages between two arrays, and one end of their connection",
+        max_bytes: 8192,
+        run: replication::run_wire,
+        seeds: replication::seeds_wire,
     },
     Target {
         name: "scsi_commands",
