@@ -2,6 +2,7 @@
 //! results of the store and an instant come in; bytes, requests to the store and events go out.
 //!
 //! * [`wire`]: frames and messages, their limits, and the agreement on a protocol.
+//! * [`pairing`]: how two arrays become peers.
 //!
 //! Instants are durations since a start that the caller chooses, on a clock that never goes back. No rule compares
 //! the clocks of two arrays.
@@ -9,6 +10,7 @@
 
 mod checksum;
 mod names;
+pub mod pairing;
 mod place;
 mod refusal;
 pub mod wire;

@@ -89,6 +89,12 @@ codes! {
     OwnerInUse "owner-in-use",
     /// The pool has no room.
     NoSpace "no-space",
+    /// The pairing code was used, has expired, or is none of this array.
+    InvitationUnknown "invitation-unknown",
+    /// The proof of a pairing is wrong.
+    WrongProof "wrong-proof",
+    /// The certificate is not that of the pairing code.
+    WrongCertificate "wrong-certificate",
     /// Another connection for the group has taken the place of this one.
     Superseded "superseded",
     /// The store has failed.

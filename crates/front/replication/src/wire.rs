@@ -20,6 +20,7 @@ mod json;
 mod kind;
 mod link;
 mod message;
+mod pair;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -31,4 +32,5 @@ pub use hello::{Agreed, Feature, Hello, Protocols, agree};
 pub use kind::Kind;
 pub use link::{KEEP_ALIVE, Link, LinkEvent, SILENT};
 pub use message::Message;
+pub use pair::{Join, Joined};
 pub use verify::{Differences, LEAF_BLOCKS, LeafHash, Leaves, MAX_LEAVES, Verify};

@@ -1,6 +1,7 @@
 //! Replication between two arrays: streams of frames with their messages, and the pairing code.
 
 use crate::input::{Reader as Input, Writer as Seed};
+use replication::pairing::{Fingerprint, Invitations, PairingCode, RANDOM_BYTES};
 use replication::wire::frame::{Decoder, Frame, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use replication::wire::{
     Begin, BeginMember, Clone, CloneFrom, Commit, Differences, GroupRole, Hello, Kind, Leaves, Link, LinkEvent,
@@ -9,8 +10,8 @@ use replication::wire::{
 use replication::{ArrayId, Code, Crc32c, GroupId, MemberId, Name, Point, PointId, Position, Range, Refusal};
 use std::time::Duration;
 
-/// Input: a flag byte (bit 0: the type of a message and its payload; otherwise a stream), the size of the pieces
-/// (1 byte), and the bytes.
+/// Input: a flag byte (bit 0: the type of a message and its payload; bit 1: a pairing code; otherwise a stream), the
+/// size of the pieces (1 byte), and the bytes.
 pub(crate) fn run_wire(input: &[u8]) {
     let mut input = Input::new(input);
     let flags = input.u8();
@@ -18,11 +19,19 @@ pub(crate) fn run_wire(input: &[u8]) {
     if flags & 1 != 0 {
         let kind = Kind(input.u8());
         message(Frame { kind, channel: 0, sequence: 0, payload: bytes::Bytes::copy_from_slice(input.rest()) });
+    } else if flags & 2 != 0 {
+        code(&String::from_utf8_lossy(input.rest()));
     } else {
         let bytes = input.rest();
         stream(bytes, piece);
         link(bytes, piece);
     }
+}
+
+/// A pairing code that is accepted is printed, and read as the same.
+fn code(text: &str) {
+    let Ok(code) = text.parse::<PairingCode>() else { return };
+    assert_eq!(code.to_string().parse(), Ok(code));
 }
 
 /// A message that is accepted is written, and read as the same.
@@ -128,6 +137,10 @@ pub(crate) fn seeds_wire() -> Vec<Vec<u8>> {
     let head = |flags: u8, piece: u8| Seed::default().u8(flags).u8(piece);
     let mut seeds: Vec<Vec<u8>> =
         messages.iter().map(|message| head(1, 0).u8(message.kind().0).raw(&message.encode()).0).collect();
+    let own = Fingerprint([7; 32]);
+    let address = "10.0.1.9:3262".parse().ok();
+    let code = address.and_then(|at| Invitations::default().invite(Duration::ZERO, at, &own, [5; RANDOM_BYTES]).ok());
+    seeds.extend(code.map(|code| head(2, 0).raw(code.to_string().as_bytes()).0));
     let hello = messages.first().cloned();
     for message in &messages {
         let both: Vec<Message> = hello.iter().cloned().chain([message.clone()]).collect();

@@ -41,6 +41,10 @@ kinds! {
     REFUSE = 2 "refuse" MAX_CONTROL_BYTES,
     /// Sign of life.
     ALIVE = 3 "alive" MAX_FIXED_BYTES,
+    /// Proof of a joiner.
+    JOIN = 4 "join" MAX_CONTROL_BYTES,
+    /// Proof of an inviter.
+    JOINED = 5 "joined" MAX_CONTROL_BYTES,
     /// State of a group at an end.
     STANDING = 16 "standing" MAX_CONTROL_BYTES,
     /// Start of a cycle.

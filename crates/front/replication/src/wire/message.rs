@@ -8,6 +8,7 @@ use crate::wire::error::WireError;
 use crate::wire::frame::Frame;
 use crate::wire::hello::Hello;
 use crate::wire::kind::Kind;
+use crate::wire::pair::{Join, Joined};
 use crate::wire::verify::{Differences, Leaves, Verify};
 use bytes::Bytes;
 
@@ -20,6 +21,10 @@ pub enum Message {
     Refuse(Refusal),
     /// Sign of life.
     Alive,
+    /// Proof of a joiner.
+    Join(Join),
+    /// Proof of an inviter.
+    Joined(Joined),
     /// State of a group.
     Standing(Standing),
     /// Start of a cycle.
@@ -59,6 +64,8 @@ impl Message {
             Self::Hello(_) => Kind::HELLO,
             Self::Refuse(_) => Kind::REFUSE,
             Self::Alive => Kind::ALIVE,
+            Self::Join(_) => Kind::JOIN,
+            Self::Joined(_) => Kind::JOINED,
             Self::Standing(_) => Kind::STANDING,
             Self::Begin(_) => Kind::BEGIN,
             Self::Ready(_) => Kind::READY,
@@ -83,6 +90,8 @@ impl Message {
             Self::Hello(hello) => hello.encode(),
             Self::Refuse(refusal) => cycle::encode_refusal(refusal),
             Self::Alive => Bytes::new(),
+            Self::Join(join) => join.encode(),
+            Self::Joined(joined) => joined.encode(),
             Self::Standing(standing) => standing.encode(),
             Self::Begin(begin) => begin.encode(),
             Self::Ready(ready) => ready.encode(),
@@ -108,6 +117,8 @@ impl Message {
             Kind::REFUSE => Self::Refuse(cycle::decode_refusal(&payload)?),
             Kind::ALIVE if payload.is_empty() => Self::Alive,
             Kind::ALIVE => return Err(WireError::Payload { kind, what: "it is too long" }),
+            Kind::JOIN => Self::Join(Join::decode(&payload)?),
+            Kind::JOINED => Self::Joined(Joined::decode(&payload)?),
             Kind::STANDING => Self::Standing(Standing::decode(&payload)?),
             Kind::BEGIN => Self::Begin(Begin::decode(&payload)?),
             Kind::READY => Self::Ready(Ready::decode(&payload)?),

@@ -10,8 +10,8 @@ use crate::place::{BLOCK_BYTES, Position, Range};
 use crate::refusal::{Code, Refusal};
 use crate::wire::frame::Frame;
 use crate::wire::{
-    Begin, BeginMember, Clone, CloneFrom, Commit, Committed, Differences, Feature, GroupRole, Hello, Kind, Leaves,
-    Lost, Message, Protocols, Ready, Resize, Standing, Start, Verify, Write, Zero,
+    Begin, BeginMember, Clone, CloneFrom, Commit, Committed, Differences, Feature, GroupRole, Hello, Join, Joined,
+    Kind, Leaves, Lost, Message, Protocols, Ready, Resize, Standing, Start, Verify, Write, Zero,
 };
 use random::Random;
 use uuid::Uuid;
@@ -82,6 +82,8 @@ fn messages(random: &Random) -> Vec<Message> {
         Message::Hello(hello(random.next().into())),
         Message::Refuse(Refusal::new(Code::ALL[random.index(Code::ALL.len())].clone(), name(random).as_str())),
         Message::Alive,
+        Message::Join(Join { handle: "7K2Q".to_owned(), proof: hash }),
+        Message::Joined(Joined { proof: hash }),
         Message::Standing(Standing { group, epoch: random.next(), role, points }),
         Message::Begin(begin(random)),
         Message::Ready(Ready { point, member, block }),
