@@ -25,12 +25,12 @@ mod pair;
 mod tests;
 mod verify;
 
-pub use cycle::{Begin, BeginMember, Commit, Committed, GroupRole, Ready, Standing, Start};
+pub use cycle::{Begin, BeginMember, Commit, Committed, GroupRole, MAX_POINTS, Ready, Standing, Start};
 pub use data::{Clone, CloneFrom, Lost, MAX_WRITE_BLOCKS, Resize, Write, Zero};
 pub use error::WireError;
 pub use hello::{Agreed, Feature, Hello, Protocols, agree};
 pub use kind::Kind;
 pub use link::{KEEP_ALIVE, Link, LinkEvent, SILENT};
-pub use message::Message;
+pub use message::{Message, WINDOW_BYTES};
 pub use pair::{Join, Joined};
 pub use verify::{Differences, LEAF_BLOCKS, LeafHash, Leaves, MAX_LEAVES, Verify};

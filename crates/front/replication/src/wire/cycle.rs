@@ -11,7 +11,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
 /// Most points that a [`Standing`] names.
-pub(crate) const MAX_POINTS: usize = 512;
+pub const MAX_POINTS: usize = 512;
 
 /// Role of an end in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

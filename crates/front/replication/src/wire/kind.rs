@@ -57,7 +57,7 @@ kinds! {
     COMMIT = 20 "commit" MAX_CONTROL_BYTES,
     /// The recovery point exists at the target.
     COMMITTED = 21 "committed" MAX_CONTROL_BYTES,
-    /// Frames up to a number have taken effect.
+    /// Changes up to a number have taken effect.
     ACK = 22 "ack" MAX_FIXED_BYTES,
     /// Content of blocks.
     WRITE = 32 "write" MAX_PAYLOAD_BYTES,

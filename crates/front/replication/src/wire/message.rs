@@ -12,6 +12,11 @@ use crate::wire::pair::{Join, Joined};
 use crate::wire::verify::{Differences, Leaves, Verify};
 use bytes::Bytes;
 
+/// Most bytes of the changes of a cycle that are sent and not acknowledged.
+pub const WINDOW_BYTES: usize = 16 << 20;
+/// What a change without content counts in the window: more than it takes in memory.
+const SMALL_BYTES: usize = 256;
+
 /// Message, validated: what follows checks only whether it fits the state.
 #[derive(std::clone::Clone, Debug, PartialEq, Eq)]
 pub enum Message {
@@ -37,7 +42,7 @@ pub enum Message {
     Commit(Commit),
     /// The recovery point exists.
     Committed(Committed),
-    /// Frames up to this number have taken effect.
+    /// So many changes of the cycle have taken effect, counted from the start of its session.
     Ack(u64),
     /// Content of blocks.
     Write(Write),
@@ -81,6 +86,14 @@ impl Message {
             Self::Verify(_) => Kind::VERIFY,
             Self::Leaves(_) => Kind::LEAVES,
             Self::Differences(_) => Kind::DIFFERENCES,
+        }
+    }
+
+    /// Bytes that a change of a cycle counts in the window.
+    pub fn window_bytes(&self) -> usize {
+        match self {
+            Self::Write(write) => SMALL_BYTES + write.checksums.len() * 4 + write.data.len(),
+            _ => SMALL_BYTES,
         }
     }
 
