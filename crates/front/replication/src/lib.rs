@@ -3,7 +3,8 @@
 //!
 //! * [`wire`]: frames and messages, their limits, and the agreement on a protocol.
 //! * [`pairing`]: how two arrays become peers.
-//! * [`source`]: the sending end of a cycle, which brings the other from a common point to a new one.
+//! * [`source`] and [`target`]: the two ends of a cycle, which brings the target from a common point to a new one.
+//! * [`group`]: who owns a group, which points it keeps, and how another array takes over.
 //! * [`store`]: what all of it needs of an engine.
 //!
 //! Instants are durations since a start that the caller chooses, on a clock that never goes back. No rule compares
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod checksum;
+pub mod group;
 mod mutations;
 mod names;
 pub mod pairing;
@@ -19,6 +21,7 @@ mod record;
 mod refusal;
 pub mod source;
 pub mod store;
+pub mod target;
 pub mod wire;
 
 pub use checksum::Crc32c;

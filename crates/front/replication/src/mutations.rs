@@ -32,8 +32,32 @@ macro_rules! mutations {
 }
 
 mutations! {
+    /// R2: a recovery point appears after everything of it is durable.
+    Whole "whole" "a recovery point is committed before the flush",
+    /// R2: the commit waits for all changes.
+    Complete "complete" "a recovery point is committed while changes of it are not applied",
     /// R3: a copy names a place that is final.
     Final "final" "copies name places beyond the position to which the cycle has come",
+    /// Copies wait for what they read.
+    CloneWaits "clone-waits" "a copy begins before the changes that it reads have taken effect",
+    /// R5: the newest common point is kept.
+    Common "common" "retention takes the newest common point",
+    /// R5: the target keeps the older common point until the source knows of the newer one.
+    BothCommon "both-common" "the target keeps its newest point alone",
+    /// R6: a side that may hold anything else goes back first.
+    BackFirst "back-first" "a new cycle begins on what an interrupted one has left",
+    /// R6: an interrupted cycle goes on only if it is the same.
+    SameCycle "same-cycle" "a new cycle goes on at the position of an interrupted one",
+    /// R6: what a former owner had is kept.
+    KeepDiverged "keep-diverged" "what a former owner had beyond the common point is not kept",
+    /// A position is stored after a flush.
+    PositionAfterFlush "position-after-flush" "the position of a cycle is stored before what precedes it is durable",
+    /// The position is that of changes that have taken effect.
+    PositionOfApplied "position-of-applied" "the position of a cycle is that of changes which still wait",
+    /// Steps of an earlier connection end before a cycle begins.
+    Drain "drain" "a cycle begins while steps of an earlier connection are being carried out",
+    /// S6: hosts do not write to a replica.
+    HostsOut "hosts-out" "hosts write to a replica",
     /// Blocks that the source cannot read are lost at the target.
     Lost "lost" "blocks that cannot be read are left out",
 }

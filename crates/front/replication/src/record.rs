@@ -59,6 +59,13 @@ impl Record {
         self.points.last()
     }
 
+    /// Keeps a point.
+    pub(crate) fn keep(&mut self, point: Option<PointId>) {
+        self.kept.extend(point);
+        self.kept.sort_unstable();
+        self.kept.dedup();
+    }
+
     /// Whether this array has a point.
     pub fn has(&self, point: PointId) -> bool {
         self.points.binary_search_by_key(&point, |own| own.id).is_ok()
