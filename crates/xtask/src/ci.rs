@@ -229,6 +229,13 @@ const STEPS: &[Step] = &[
         priority: Priority::Low,
     },
     Step {
+        name: "pair",
+        what: "seeds of replication between two arrays, and that they notice rules that are left out",
+        run: || simulate::Options::pair().iter().map(simulate::run).sum(),
+        beside: Beside::Next,
+        priority: Priority::Low,
+    },
+    Step {
         name: "faults",
         what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
         run: || simulate::Options::others().iter().map(simulate::run).sum(),

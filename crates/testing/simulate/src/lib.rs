@@ -73,6 +73,7 @@ const EXAMPLES: &str = "Examples:
   cargo xtask sim --seed 1 --count 200000 --steps 250  a long run; its progress tells where to resume it
   cargo xtask sim --whole --count 100                  the whole array, 100 seeds
   cargo xtask sim nfs --count 100                      the NFS server with its clients, 100 seeds
+  cargo xtask sim pair --seeds 100                     replication between two arrays, 100 seeds
   cargo xtask sim --mutant all --count 400             each rule left out must be noticed within 400 seeds";
 
 /// Kind of simulation.
@@ -92,6 +93,8 @@ enum What {
     Corruption,
     /// The NFS server with clients, a network and a medium that fail, in virtual time.
     Nfs,
+    /// Replication between two arrays, with a link that fails, crashes and changes of the owner.
+    Pair,
 }
 
 impl Options {
@@ -125,6 +128,12 @@ impl Options {
         [seeds.clone(), Self { count: Some(200), mutant: Some("all".into()), ..seeds }]
     }
 
+    /// Options for `cargo xtask ci`: seeds of replication, and its rules, disabled in turn.
+    pub fn pair() -> [Self; 2] {
+        let seeds = Self { what: What::Pair, count: Some(200), ..Self::short() };
+        [seeds.clone(), Self { count: Some(400), mutant: Some("all".into()), ..seeds }]
+    }
+
     /// Options for `cargo xtask ci`: rules of the layer between protocol and engine, disabled in
     /// turn.
     pub fn whole_mutants() -> Self {
@@ -150,7 +159,7 @@ impl Options {
     fn range(&self) -> std::ops::Range<u64> {
         let first = self.seed.unwrap_or(u64::from(self.what != What::Exhaustive));
         let all = match self.what {
-            What::Crashes | What::Faults | What::Nfs => 100,
+            What::Crashes | What::Faults | What::Nfs | What::Pair => 100,
             What::Failures => 30,
             What::Exhaustive => sim::sequences(self.length),
             What::Corruption => 8,
@@ -161,8 +170,8 @@ impl Options {
 
     fn run(&self, seed: u64, story: bool) -> Outcome {
         match self.what {
-            // `run` leaves the NFS server to its own program.
-            What::Crashes | What::Nfs => {
+            // `run` leaves the NFS server and replication to their own programs.
+            What::Crashes | What::Nfs | What::Pair => {
                 sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::usual(seed, self.steps) })
             }
             What::Faults => {
@@ -177,7 +186,7 @@ impl Options {
     /// Command line that runs one seed again.
     fn again(&self, seed: u64) -> String {
         let mut words = match self.what {
-            What::Crashes | What::Nfs => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
+            What::Crashes | What::Nfs | What::Pair => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
             What::Faults => format!("cargo xtask sim faults --seed {seed} --steps {}", self.steps),
             What::Failures => format!("cargo xtask sim failures --seed {seed} --limit {}", self.limit),
             What::Exhaustive => format!("cargo xtask sim exhaustive --seed {seed} --length {}", self.length),
@@ -215,6 +224,9 @@ pub fn run(options: &Options) -> Result<Tally> {
     }
     if options.what == What::Nfs {
         return separate(options, "nfs_sim", ["--calls".to_owned(), options.calls.to_string()]);
+    }
+    if options.what == What::Pair {
+        return separate(options, "pair_sim", ["--steps".to_owned(), options.steps.to_string()]);
     }
     match &options.mutant {
         Some(rule) => mutants(options, rule),
