@@ -11,7 +11,11 @@ use crate::names::{GroupId, Name, Point, PointId};
 use crate::place::Position;
 use crate::record::{Progress, Record};
 use crate::refusal::{Code, Refusal};
+use crate::source::Confirmation;
 use crate::wire::{Begin, GroupRole, MAX_POINTS, Standing};
+
+/// Most points of a group at an array.
+pub const MAX_RECORDED: usize = 4096;
 
 /// What an array does, according to the standing of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub enum Verdict {
 /// What an owner does next with a peer that has a base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The peer has the newest point: [`Group::point_confirmed`] is due.
+    /// The peer has the newest point: [`Group::confirmed`] is due.
     Confirm(PointId),
     /// The cycle to the newest point goes on: [`Group::offer`] is due.
     Resume(Point),
@@ -181,6 +185,7 @@ impl Group {
         base: Option<PointId>,
     ) -> Result<(Point, Transition), Refusal> {
         self.expect_owner()?;
+        self.expect_room()?;
         let mut record = self.offered(base)?;
         let own = record.points.iter().rev().find(|point| point.id.epoch == record.epoch);
         let cycle = own.map_or(0, |point| point.id.cycle).saturating_add(1);
@@ -206,16 +211,9 @@ impl Group {
         Ok(record)
     }
 
-    /// The peer has begun a cycle on a base: both keep it from now on.
-    pub fn base_confirmed(&self, base: Option<PointId>) -> Record {
-        let mut record = self.record.clone();
-        record.common = base.or(record.common);
-        record.kept.retain(|kept| Some(*kept) >= base);
-        record
-    }
-
-    /// The peer has a point.
-    pub fn point_confirmed(&self, point: PointId) -> Record {
+    /// The record after the peer has confirmed that it keeps a point: what is older need not be kept any more.
+    pub fn confirmed(&self, confirmation: Confirmation) -> Record {
+        let (Confirmation::Base(point) | Confirmation::Point(point)) = confirmation;
         let mut record = Record { common: Some(point), ..self.record.clone() };
         record.kept.retain(|kept| *kept >= point);
         record
@@ -241,6 +239,7 @@ impl Group {
             let sentence = format!("the cycle leads to {point}, and {newer} is newer");
             return Err(Refusal::new(Code::OlderCycle, sentence));
         }
+        self.expect_room()?;
         match begin.base.filter(|base| !own.has(*base)) {
             Some(base) => Err(no_such_point(base)),
             None => Ok(()),
@@ -404,6 +403,15 @@ impl Group {
             ..own.clone()
         };
         Ok(Transition { record, back_to: None })
+    }
+
+    fn expect_room(&self) -> Result<(), Refusal> {
+        if self.record.points.len() < MAX_RECORDED {
+            return Ok(());
+        }
+        let sentence =
+            format!("the group has {MAX_RECORDED} recovery points: delete some, or let a schedule keep fewer");
+        Err(Refusal::new(Code::TooManyPoints, sentence))
     }
 
     fn expect_owner(&self) -> Result<(), Refusal> {

@@ -85,6 +85,8 @@ codes! {
     NoSuchPoint "no-such-point",
     /// The point is needed for replication (rule R5).
     CommonPoint "common-point",
+    /// The group has as many points as it may have.
+    TooManyPoints "too-many-points",
     /// The owner is reachable and in use.
     OwnerInUse "owner-in-use",
     /// The pool has no room.

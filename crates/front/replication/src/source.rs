@@ -119,6 +119,15 @@ pub enum SourcePhase {
     Failed(StoreError),
 }
 
+/// What the target has confirmed: the owner of the group stores what follows ([`crate::group::Group::confirmed`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// It has gone back to the base, or goes on from there, and keeps it.
+    Base(PointId),
+    /// It has the point.
+    Point(PointId),
+}
+
 /// What was sent, and what was not because it did not have to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shipment {
@@ -265,22 +274,23 @@ impl Source {
     }
 
     /// A message of the target. The refusal is the answer to it; it ends the session.
-    pub fn handle_message(&mut self, message: Message) -> Result<(), Refusal> {
+    pub fn handle_message(&mut self, message: Message) -> Result<Option<Confirmation>, Refusal> {
         match (&self.phase, message) {
             (SourcePhase::Offered, Message::Ready(ready)) => self.start(ready),
             (SourcePhase::Offered | SourcePhase::Committing, Message::Committed(Committed { point })) => {
                 self.expect(point)?;
                 self.end_session();
                 self.phase = SourcePhase::Done;
-                Ok(())
+                Ok(Some(Confirmation::Point(point)))
             }
             (SourcePhase::Shipping | SourcePhase::Committing, Message::Ack(number)) => {
                 let sentence = "more changes are acknowledged than were sent, or fewer than before";
-                self.window.acknowledge(number).ok_or_else(|| Refusal::new(Code::Unexpected, sentence))
+                self.window.acknowledge(number).ok_or_else(|| Refusal::new(Code::Unexpected, sentence))?;
+                Ok(None)
             }
             (SourcePhase::Shipping | SourcePhase::Committing, Message::Progress(position)) => {
                 self.durable = Some(position);
-                Ok(())
+                Ok(None)
             }
             (_, message) => {
                 let sentence = format!("a {} message came where none is expected", message.kind());
@@ -380,7 +390,7 @@ impl Source {
     }
 
     /// The target wants the changes from a position on.
-    fn start(&mut self, ready: Ready) -> Result<(), Refusal> {
+    fn start(&mut self, ready: Ready) -> Result<Option<Confirmation>, Refusal> {
         self.expect(ready.point)?;
         let position = ready.position();
         let end = self.end();
@@ -399,7 +409,7 @@ impl Source {
             0 => self.enter(position.member),
             _ => self.advance(position),
         }
-        Ok(())
+        Ok(self.plan.base.map(Confirmation::Base))
     }
 
     const fn end_of(&self) -> usize {

@@ -189,8 +189,9 @@ pub enum Step {
 
 /// The members of a group at its target. It alone changes them: hosts are kept out (rule S6).
 pub trait Replica {
-    /// In one durable commit: goes back to the base, if told to, and stores the record. Members are created when they
-    /// are emptied, derived or resized. Returns the sizes after it.
+    /// In one durable commit: goes back to the base, if told to, and stores the record. Without a base there is
+    /// nothing to go back to: the members are emptied by later steps. Members are created when they are emptied,
+    /// derived or resized. Returns the sizes after it.
     async fn prepare(&self, prepare: &Prepare) -> Result<Sizes, StoreError>;
 
     /// Applies a change of a member. It has taken effect on return, and is durable after the next flush. Changes that

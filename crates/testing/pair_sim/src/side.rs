@@ -151,15 +151,14 @@ impl Side {
             LinkEvent::Message { message, .. } => {
                 let sending = self.sending.as_mut().filter(|sending| sending.connection == Some(connection));
                 match sending {
-                    Some(sending) => {
-                        if let Err(refusal) = sending.source.handle_message(message.clone()) {
-                            self.refuse(connection, refusal);
-                        } else if let Message::Ready(_) = message {
-                            let base = sending.source.plan().base;
-                            let record = self.group.base_confirmed(base);
+                    Some(sending) => match sending.source.handle_message(message) {
+                        Ok(None) => {}
+                        Ok(Some(confirmation)) => {
+                            let record = self.group.confirmed(confirmation);
                             self.transact(record, |_| ());
                         }
-                    }
+                        Err(refusal) => self.refuse(connection, refusal),
+                    },
                     // An answer to what this array no longer sends.
                     None if matches!(message, Message::Ready(_) | Message::Ack(_) | Message::Committed(_)) => {}
                     None => self.target.handle_message(&mut self.group, now, connection, message),
@@ -244,8 +243,6 @@ impl Side {
             SourcePhase::Done => {
                 let point = sending.source.plan().point.id;
                 self.sending = None;
-                let record = self.group.point_confirmed(point);
-                self.transact(record, |_| ());
                 self.tell(now);
                 Some(point)
             }

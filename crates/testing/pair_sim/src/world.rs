@@ -5,7 +5,7 @@ use crate::side::{Side, end};
 use crate::store::{LOST, Store, View, Volumes};
 use random::{Random, mix};
 use replication::group::{Next, Verdict};
-use replication::source::{Plan, PlanMember, Source};
+use replication::source::{Confirmation, Plan, PlanMember, Source};
 use replication::store::Replica;
 use replication::target::ConnectionId;
 use replication::wire::{GroupRole, Hello, Protocols, Start};
@@ -383,7 +383,7 @@ impl World {
         }
         match side.group.next(base) {
             Next::Confirm(point) => {
-                let record = side.group.point_confirmed(point);
+                let record = side.group.confirmed(Confirmation::Point(point));
                 side.transact(record, |_| ());
             }
             Next::Resume(point) => {

@@ -1,9 +1,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Group, Next, Verdict};
+use super::{Group, MAX_RECORDED, Next, Verdict};
 use crate::names::{GroupId, Name, Point, PointId};
 use crate::record::{Progress, Record};
 use crate::refusal::Code;
+use crate::source::Confirmation;
 use crate::wire::{Begin, GroupRole, MAX_POINTS, Standing};
 use uuid::Uuid;
 
@@ -59,7 +60,7 @@ fn a_new_group_is_seeded_and_one_that_has_lost_its_common_point_is_not() {
     assert_eq!(owner.handle_standing(standing(GroupRole::Replica, 1, &[])), Verdict::Send { base: None });
     let lost = owner.handle_standing(standing(GroupRole::Replica, 1, &[id(1, 9)]));
     assert_eq!(stop(lost), Code::MustSeed);
-    owner.apply(owner.point_confirmed(id(1, 1)));
+    owner.apply(owner.confirmed(Confirmation::Point(id(1, 1))));
     assert_eq!(stop(owner.handle_standing(standing(GroupRole::Replica, 1, &[]))), Code::MustSeed);
 }
 
@@ -86,7 +87,7 @@ fn a_cycle_that_was_interrupted_goes_on() {
     owner.apply(transition.record);
     assert_eq!((first.id, owner.next(None)), (id(1, 1), Next::Resume(first.clone())));
     assert_eq!(owner.next(Some(first.id)), Next::Confirm(first.id));
-    owner.apply(owner.point_confirmed(first.id));
+    owner.apply(owner.confirmed(Confirmation::Point(first.id)));
     assert_eq!(owner.next(Some(first.id)), Next::Take);
     let (second, _) = owner.take_point(name(), 0, 5, Some(first.id)).unwrap();
     assert_eq!(second.id, id(1, 2));
@@ -175,9 +176,9 @@ fn points_that_the_peer_may_count_on_are_kept() {
         assert_eq!((deleted(group, 1), deleted(group, 2)), (Err(Code::CommonPoint), Err(Code::CommonPoint)));
     }
     // What the peer has confirmed replaces what is older.
-    owner.apply(owner.base_confirmed(Some(id(1, 2))));
+    owner.apply(owner.confirmed(Confirmation::Base(id(1, 2))));
     assert_eq!((deleted(&owner, 1), deleted(&owner, 2)), (Ok(()), Err(Code::CommonPoint)));
-    owner.apply(owner.point_confirmed(id(1, 4)));
+    owner.apply(owner.confirmed(Confirmation::Point(id(1, 4))));
     assert_eq!(deleted(&owner, 2), Ok(()));
 }
 
@@ -236,4 +237,14 @@ fn a_record_is_stored_and_read() {
     owner.apply(owner.offer(Some(id(1, 2))).unwrap().record);
     let text = serde_json::to_string(owner.record()).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), *owner.record());
+}
+
+#[test]
+fn points_are_limited() {
+    let cycles: Vec<u64> = (1..=MAX_RECORDED as u64).collect();
+    let full = |role| group(role, &cycles);
+    let taken = full(GroupRole::Owner).take_point(name(), 0, 5, None);
+    assert_eq!(taken.unwrap_err().code, Code::TooManyPoints);
+    let refused = full(GroupRole::Replica).check_cycle(&begin(id(1, 9999), Some(id(1, 1))));
+    assert_eq!(refused.unwrap_err().code, Code::TooManyPoints);
 }

@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use super::{Plan, PlanMember, Source, SourcePhase, SourceRequest, SourceResult};
+use super::{Confirmation, Plan, PlanMember, Source, SourcePhase, SourceRequest, SourceResult};
 use crate::checksum::Crc32c;
 use crate::names::{GroupId, MemberId, Name, Point, PointId};
 use crate::place::{BLOCK_BYTES, Position};
@@ -31,7 +31,7 @@ fn source(members: Vec<PlanMember>) -> Source {
 
 fn ready(source: &mut Source, member: u16, block: u64) -> Result<(), Code> {
     let ready = Ready { point: point().id, member, block };
-    source.handle_message(Message::Ready(ready)).map_err(|refusal| refusal.code)
+    source.handle_message(Message::Ready(ready)).map(|_| ()).map_err(|refusal| refusal.code)
 }
 
 fn share(number: u64) -> Option<Share> {
@@ -121,7 +121,7 @@ fn changes_are_sent_in_their_order_whatever_the_order_of_reads() {
     ];
     assert_eq!(sent(&mut source), expected);
     let committed = Message::Committed(Committed { point: point().id });
-    source.handle_message(committed).unwrap();
+    assert_eq!(source.handle_message(committed), Ok(Some(Confirmation::Point(point().id))));
     assert_eq!(source.phase(), &SourcePhase::Done);
 }
 

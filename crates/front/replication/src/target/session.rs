@@ -11,6 +11,9 @@ use crate::wire::{Begin, CloneFrom, Message, WINDOW_BYTES};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 
+/// Most changes that are ahead of one that takes long.
+const MAX_AHEAD: usize = 1024;
+
 /// What identifies a cycle: SHA-256 of the message that begins it.
 pub(super) fn digest(begin: &Begin) -> [u8; 32] {
     Sha256::digest(Message::Begin(begin.clone()).encode()).into()
@@ -176,6 +179,9 @@ impl Session {
 
     /// The next step that may begin, which gets this number.
     pub fn next_step(&mut self, number: u64) -> Option<Step> {
+        if self.handed_out >= MAX_AHEAD {
+            return None;
+        }
         loop {
             let running = self.pending.iter().take(self.handed_out);
             let (mut is_running, mut is_held) = (false, false);
