@@ -125,11 +125,18 @@ pub const TARGETS: &[Target] = &[
         seeds: storage::superblock::seeds,
     },
     Target {
+        name: "replication_target",
+        what: "the target of a replication cycle, against a source that lies",
+        max_bytes: 2048,
+        run: replication::target::run,
+        seeds: replication::target::seeds,
+    },
+    Target {
         name: "replication_wire",
         what: "frames and messages between two arrays, and one end of their connection",
         max_bytes: 8192,
-        run: replication::run_wire,
-        seeds: replication::seeds_wire,
+        run: replication::wire::run,
+        seeds: replication::wire::seeds,
     },
     Target {
         name: "scsi_commands",

@@ -1,0 +1,2 @@
+#![no_main]
+windlass_fuzz::program!("replication_target");
