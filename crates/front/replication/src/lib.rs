@@ -5,6 +5,7 @@
 //! * [`pairing`]: how two arrays become peers.
 //! * [`source`] and [`target`]: the two ends of a cycle, which brings the target from a common point to a new one.
 //! * [`group`]: who owns a group, which points it keeps, and how another array takes over.
+//! * [`verify`]: comparison of a common point at both ends.
 //! * [`store`]: what all of it needs of an engine.
 //!
 //! Instants are durations since a start that the caller chooses, on a clock that never goes back. No rule compares
@@ -22,6 +23,7 @@ mod refusal;
 pub mod source;
 pub mod store;
 pub mod target;
+pub mod verify;
 pub mod wire;
 
 pub use checksum::Crc32c;

@@ -16,8 +16,7 @@ pub const LEAF_BLOCKS: u64 = 256;
 pub const MAX_LEAVES: usize = 8192;
 const HASH_BYTES: usize = 32;
 
-/// SHA-256 of the checksums of the blocks of a leaf, in their order; blocks without content are left out with their
-/// places.
+/// Hash of a leaf ([`crate::verify::leaf_hash`]).
 pub type LeafHash = [u8; HASH_BYTES];
 
 /// Request for hashes.
