@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct Job {
     /// Identity.
     pub id: Uuid,
-    /// `reclaim`, `scrub`, `check` or `sanitize`.
+    /// `reclaim`, `reshare`, `scrub`, `check` or `sanitize`.
     pub kind: String,
     /// Name of the volume or pool.
     pub subject: String,
@@ -42,6 +42,9 @@ pub struct Job {
     /// Results of a reclaim, up to now while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim: Option<ReclaimReport>,
+    /// Results of a reshare, up to now while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reshare: Option<ReshareReport>,
     /// Results of a scrub, up to now while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
@@ -97,6 +100,30 @@ pub struct JobStart {
     pub share_percent: Option<u8>,
 }
 
+/// Request to share blocks of a volume with equal ones of another volume or of a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeReshare {
+    /// Volume by name or id, or snapshot as `VOLUME@SNAPSHOT`; the volume itself only with an offset.
+    pub with: String,
+    /// Bytes from a place of the volume to the place there that has the same content, a multiple of 4096; negative if
+    /// that one is nearer to the start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset_bytes: i64,
+    /// True: compares the content and tells the gain, and changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compare_only: bool,
+    /// Share of time in percent while hosts are active, 1 to 100; default: the configured share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
+    pub share_percent: Option<u8>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(bytes: &i64) -> bool {
+    *bytes == 0
+}
+
 /// Request to change a running job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -115,4 +142,30 @@ pub struct ReclaimReport {
     pub scanned_bytes: u64,
     /// Bytes of zeros that are no longer stored; they are free unless a snapshot keeps them.
     pub deallocated_bytes: u64,
+}
+
+/// Results of a reshare. All numbers count content of the volume, in units of 4 KiB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReshareReport {
+    /// Volume or snapshot whose blocks are shared, by its name at the start.
+    pub with: String,
+    /// Bytes from a place of the volume to the corresponding place there.
+    pub offset_bytes: i64,
+    /// True if content was compared and nothing was changed.
+    pub compare_only: bool,
+    /// Stored bytes considered.
+    pub scanned_bytes: u64,
+    /// Bytes whose content was compared, because the checksums are equal.
+    pub compared_bytes: u64,
+    /// Bytes that are shared now, or that would be.
+    pub shared_bytes: u64,
+    /// Bytes of these whose old place nothing else uses: free now, or then. Snapshots and clones of the volume keep
+    /// the others.
+    pub freed_bytes: u64,
+    /// Bytes that were shared before.
+    pub already_bytes: u64,
+    /// Bytes whose content is different although the checksums are equal.
+    pub different_bytes: u64,
+    /// Bytes that one of both cannot read, and that stay as they are.
+    pub unreadable_bytes: u64,
 }

@@ -5,7 +5,10 @@ use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, minor, wide};
 use crate::percent;
 use crate::selection::Selection;
-use api::{CheckReport, Job, JobSet, JobStart, JobState, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace};
+use api::{
+    CheckReport, Job, JobSet, JobStart, JobState, ReshareReport, SanitizeMethod, SanitizeReport, ScrubReport,
+    VolumeSpace,
+};
 use std::time::Duration;
 use text::duration::{age, remaining};
 
@@ -139,6 +142,9 @@ fn result(job: &Job) -> Option<String> {
     if let Some(reclaim) = &job.reclaim {
         return Some(format!("{} given back", api::size::format(reclaim.deallocated_bytes)));
     }
+    if let Some(reshare) = &job.reshare {
+        return Some(reshare_in_words(reshare));
+    }
     if let Some(scrub) = &job.scrub {
         return Some(scrub_in_words(scrub));
     }
@@ -146,6 +152,18 @@ fn result(job: &Job) -> Option<String> {
         return Some(sanitize_in_words(*sanitize));
     }
     job.check.as_ref().map(check_in_words)
+}
+
+/// `31 GiB shared with v1, 30 GiB given back`, or what would be.
+fn reshare_in_words(reshare: &ReshareReport) -> String {
+    let [shared, freed, unreadable] =
+        [reshare.shared_bytes, reshare.freed_bytes, reshare.unreadable_bytes].map(api::size::format);
+    let with = &reshare.with;
+    let unreadable = if reshare.unreadable_bytes == 0 { String::new() } else { format!(", {unreadable} unreadable") };
+    match reshare.compare_only {
+        true => format!("{shared} can be shared with {with}, which gives back {freed}{unreadable}"),
+        false => format!("{shared} shared with {with}, {freed} given back{unreadable}"),
+    }
 }
 
 /// `block erase; freed blocks keep their bytes until reuse`, or `overwrite, 3 passes; …`.
@@ -210,13 +228,24 @@ pub(crate) async fn start(
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
     let job = client.post::<Job>(resource, &start.body()).await?.body;
-    if start.no_wait {
-        return output.made("job", &job, true);
-    }
     // A reclaim also reports the space that hosts unmapped on the volume.
     let space = resource.strip_suffix("/reclaim").filter(|path| path.starts_with("/api/v1/volumes/"));
     let space = space.map(|path| format!("{path}/space"));
-    wait(job, space.as_deref(), client, output).await
+    started(job, start, space.as_deref(), client, output).await
+}
+
+/// Waits for a job that has been started and shows its result, unless `--no-wait` is given.
+pub(crate) async fn started(
+    job: Job,
+    start: &Start,
+    space: Option<&str>,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    if start.no_wait {
+        return output.made("job", &job, true);
+    }
+    wait(job, space, client, output).await
 }
 
 /// Waits for a job, with a progress bar on a terminal. Ctrl-C leaves the job running.
@@ -314,7 +343,9 @@ fn report(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let took =
         job.finished.map_or(0, |finished| u64::try_from(finished.duration_since(job.started).as_secs()).unwrap_or(0));
     let words = result(job).filter(|_| job.error.is_none()).map(|words| format!(" · {words}")).unwrap_or_default();
-    let scanned = job.reclaim.as_ref().map(|reclaim| format!(" of {} scanned", output.size(reclaim.scanned_bytes)));
+    let scanned = job.reclaim.as_ref().map(|reclaim| reclaim.scanned_bytes);
+    let scanned = scanned.or(job.reshare.as_ref().map(|reshare| reshare.scanned_bytes));
+    let scanned = scanned.map(|bytes| format!(" of {} scanned", output.size(bytes)));
     let line = format!(
         "{} of {} {} in {}{words}{}\n",
         job.kind,
@@ -421,6 +452,7 @@ mod tests {
             finished: None,
             error: None,
             reclaim: None,
+            reshare: None,
             scrub: None,
             sanitize: None,
             check: None,

@@ -7,7 +7,10 @@ use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use crate::{job, percent, pool, qos, trash};
 use api::size::SizeError;
-use api::{Pool, Reserve, Snapshot, TrashKind, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use api::{
+    Job, Pool, Reserve, Snapshot, TrashKind, Volume, VolumeCreate, VolumeReshare, VolumeRollback, VolumeSet,
+    VolumeSpace,
+};
 use hyper::Method;
 use std::collections::BTreeMap;
 
@@ -122,6 +125,16 @@ pub enum Verb {
         #[command(flatten)]
         rehearsal: DryRun,
     },
+    /// Share blocks that a host has copied with the original again, in the background
+    ///
+    /// A host that copies without offload stores each block twice. The job compares the content of VOLUME with that of
+    /// the other volume or snapshot at the same places, and frees the second copy of what is equal. Content does not
+    /// change. Snapshots of VOLUME keep their own blocks: what they have in common with the old copy is freed when they
+    /// are deleted.
+    #[command(
+        after_help = "Examples:\n  windlass volume reshare web2 --with web1 --dry-run\n  windlass volume reshare web2 --with web1@golden --share 50 --no-wait\n  windlass volume reshare vmfs1 --with vmfs1 --offset=-40G\n\nWith --offset, a block of VOLUME is compared with the one that far behind its place, or before it: a copy at\n50 GiB of an image at 10 GiB has the offset -40G. Ctrl-C leaves the job running."
+    )]
+    Reshare(Reshare),
     /// Delete volumes that are not in use
     #[command(
         after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes\n  windlass volume delete scratch --now --yes\n\nThe trash keeps a deleted volume for the time of  windlass pool set --trash:  windlass volume restore win-dc1"
@@ -155,6 +168,27 @@ pub struct Deletion {
     now: bool,
     #[command(flatten)]
     rehearsal: DryRun,
+}
+
+/// What `volume reshare` compares.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Reshare {
+    /// Volume whose blocks are given back, by name or id
+    #[arg(value_name = "VOLUME")]
+    name: String,
+    /// Other volume, or snapshot as VOLUME@SNAPSHOT, whose blocks are shared
+    #[arg(long, value_name = "OTHER[@SNAPSHOT]")]
+    with: String,
+    /// Bytes from a place of VOLUME to the place of the other one with the same content, a multiple of 4 KiB;
+    /// negative if that is nearer to the start
+    #[arg(long, value_name = "BYTES", default_value = "0", allow_hyphen_values = true, value_parser = parse_offset)]
+    offset: i64,
+    /// Only compare, and say how much space it would give back
+    #[arg(long)]
+    dry_run: bool,
+    /// How
+    #[command(flatten)]
+    start: job::Start,
 }
 
 /// Settings that `volume set` changes.
@@ -318,6 +352,13 @@ fn parse_label(text: &str) -> Result<(String, Option<String>), String> {
     Ok((key.to_owned(), (!value.is_empty()).then(|| value.to_owned())))
 }
 
+/// Size that may be negative.
+fn parse_offset(text: &str) -> Result<i64, String> {
+    let (sign, size) = text.strip_prefix('-').map_or((1, text), |size| (-1, size));
+    let bytes = parse_size(size).map_err(|error| error.to_string())?;
+    i64::try_from(bytes).map(|bytes| sign * bytes).map_err(|_| "an offset is at most 8 EiB".to_owned())
+}
+
 fn parse_size(text: &str) -> Result<u64, SizeError> {
     api::size::parse(text)
 }
@@ -376,9 +417,22 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             job::start(&path, start, client, output).await
         }
+        Verb::Reshare(options) => reshare(options, client, output).await,
         Verb::Delete { names, how } => delete(names, *how, client, output).await,
         Verb::Restore(options) => trash::restore(options, Some(TrashKind::Volume), client, output).await,
     }
+}
+
+async fn reshare(options: &Reshare, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let Reshare { name, with, offset, dry_run, start } = options;
+    let body = VolumeReshare {
+        with: with.clone(),
+        offset_bytes: *offset,
+        compare_only: *dry_run,
+        share_percent: start.body().share_percent,
+    };
+    let job = client.post::<Job>(&format!("{}/reshare", path(name)), &body).await?.body;
+    job::started(job, start, None, client, output).await
 }
 
 /// Shows what a change of a volume would do.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use pool::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
-    Revision, ScanStep,
+    Reshare, ReshareStep, Revision, ScanStep,
 };
 
 /// Number of objects that [`each_object`] holds.
@@ -24,6 +24,7 @@ pub(crate) trait DynCatalog {
     fn documents(&self, prefix: &str) -> Vec<(String, Bytes)>;
     fn unique_bytes<'a>(&'a self, ids: &'a [ObjectId]) -> LocalBoxFuture<'a, Result<u64, PoolError>>;
     fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> LocalBoxFuture<'_, Result<ScanStep, PoolError>>;
+    fn reshare(&self, reshare: Reshare) -> LocalBoxFuture<'_, Result<ReshareStep, PoolError>>;
     fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> LocalBoxFuture<'_, Result<ScanStep, PoolError>>;
     fn places_of(&self, blocks: Vec<BlockId>) -> LocalBoxFuture<'_, Result<Vec<Place>, PoolError>>;
     fn check_step(&self) -> LocalBoxFuture<'_, Result<CheckStep, PoolError>>;
@@ -77,6 +78,10 @@ impl<C: Catalog> DynCatalog for C {
 
     fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> LocalBoxFuture<'_, Result<ScanStep, PoolError>> {
         Catalog::reclaim_zeros(self, id, offset_bytes).boxed_local()
+    }
+
+    fn reshare(&self, reshare: Reshare) -> LocalBoxFuture<'_, Result<ReshareStep, PoolError>> {
+        Catalog::reshare(self, reshare).boxed_local()
     }
 
     fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> LocalBoxFuture<'_, Result<ScanStep, PoolError>> {

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use limits::MemoryLimits;
 use pool::{
     BlockId, CEILING_UNIT_BYTES, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, MAX_CEILING_BYTES,
-    ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Revision, ScanStep,
+    ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Reshare, ReshareStep, Revision, ScanStep,
 };
 use random::Random;
 use rollbacks::MemoryRollbacks;
@@ -47,7 +47,8 @@ pub struct MemoryCatalog {
     pub crash_after: Cell<Option<u64>>,
     /// True if counts of unique bytes do not finish.
     pub counting: Cell<bool>,
-    /// Zeros that a step of a reclaim finds, by object and start offset of the step.
+    /// Zeros that a step of a reclaim finds, by object and start offset of the step; equal content that a step of a
+    /// reshare finds, of which half becomes free.
     pub zeros: RefCell<BTreeMap<(u64, u64), u64>>,
     /// Bad places that verification finds.
     pub bad: RefCell<Vec<Place>>,
@@ -389,6 +390,28 @@ impl Catalog for MemoryCatalog {
         let zeros = self.zeros.borrow_mut().remove(&(id.0, offset_bytes)).unwrap_or(0).min(info.mapped_bytes);
         info.mapped_bytes -= zeros;
         Ok(ScanStep { deallocated_bytes: zeros, ..step(info.size_bytes, offset_bytes) })
+    }
+
+    async fn reshare(&self, reshare: Reshare) -> Result<ReshareStep, PoolError> {
+        let Reshare { object, with, offset, compare_only, .. } = reshare;
+        let mut state = self.state.borrow_mut();
+        state.object(with)?;
+        let size_bytes = state.object(object)?.size_bytes;
+        self.walk(object)?;
+        let mut equal = self.zeros.borrow_mut();
+        let found = match compare_only {
+            true => equal.get(&(object.0, offset)).copied(),
+            false => equal.remove(&(object.0, offset)),
+        };
+        let (found, step) = (found.unwrap_or(0), step(size_bytes, offset));
+        Ok(ReshareStep {
+            next: step.next,
+            scanned_bytes: step.scanned_bytes,
+            compared_bytes: found,
+            shared_bytes: found,
+            freed_bytes: found / 2,
+            ..ReshareStep::default()
+        })
     }
 
     async fn verify(&self, id: ObjectId, offset_bytes: u64, _anew: bool) -> Result<ScanStep, PoolError> {

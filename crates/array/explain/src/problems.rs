@@ -566,6 +566,15 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &[Do("Name the file in the share, without @SNAPSHOT.")],
     ),
     of(
+        "reshare-with-itself",
+        "A volume shares everything with itself already, unless the copy stands at another place of it.",
+        &[],
+        &[
+            Run("windlass volume reshare VOLUME --with OTHER"),
+            Run("windlass volume reshare VOLUME --with VOLUME --offset=-40G"),
+        ],
+    ),
+    of(
         "sanitize-failed",
         "A sanitize operation of the volume has failed.",
         &[],

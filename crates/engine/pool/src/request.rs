@@ -5,9 +5,9 @@
 //! of another kind is a bug of the engine and an error, never a default.
 
 use crate::interface::difference::{DifferenceId, DifferenceStep};
-use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
+use crate::interface::operation::{CopyOutcome, Failure, Operation, Output, Reshare};
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
-use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
+use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, ReshareStep, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
@@ -154,6 +154,14 @@ impl Request<ScanStep> {
     /// Verifies stored content: one step.
     pub fn verify(object: ObjectId, offset: u64, anew: bool) -> Self {
         Self::scan(Operation::Verify { object, offset, anew })
+    }
+}
+
+impl Request<ReshareStep> {
+    /// Shares equal blocks: one step.
+    pub fn reshare(reshare: Reshare) -> Self {
+        let reply = |output| if let Output::Reshared(step) = output { Some(*step) } else { None };
+        Self { operation: Operation::Reshare(reshare), reply }
     }
 }
 

@@ -24,6 +24,12 @@ pub enum JobError {
         /// Requested action.
         wanted: &'static str,
     },
+    /// A volume shares everything with itself.
+    #[error("volume {volume} has nothing to share with itself at the same place")]
+    ReshareWithItself {
+        /// The volume.
+        volume: String,
+    },
     /// Work of the management plane cannot be ended by a command.
     #[error("job {id} cannot be {wanted}: it has begun to change the array, or ends soon")]
     GoesOn {
@@ -55,6 +61,7 @@ impl Condition for JobError {
         match self {
             Self::Ended { .. } => "job-ended",
             Self::SanitizeGoesOn { .. } => "sanitize-goes-on",
+            Self::ReshareWithItself { .. } => "reshare-with-itself",
             Self::GoesOn { .. } => "job-goes-on",
             Self::ManagementFailed { .. } => "job-failed",
             Self::SanitizeFailed { .. } => "sanitize-failed",
@@ -66,6 +73,7 @@ impl Condition for JobError {
             Self::Ended { .. } | Self::SanitizeGoesOn { .. } | Self::GoesOn { .. } | Self::SanitizeFailed { .. } => {
                 Class::Conflict
             }
+            Self::ReshareWithItself { .. } => Class::Invalid,
             Self::ManagementFailed { .. } => Class::Failed,
         }
     }
@@ -74,6 +82,9 @@ impl Condition for JobError {
         let help = match self {
             Self::Ended { .. } => "list the jobs",
             Self::SanitizeGoesOn { .. } => "wait for its end, or delete the volume",
+            Self::ReshareWithItself { .. } => {
+                "name another volume or a snapshot, or the distance to a copy in the volume"
+            }
             Self::GoesOn { .. } => "wait for its end",
             Self::ManagementFailed { .. } => "see what was done",
             Self::SanitizeFailed { .. } => {
@@ -89,7 +100,9 @@ impl Condition for JobError {
                 vec![("job", id.clone())]
             }
             Self::ManagementFailed { .. } => Vec::new(),
-            Self::SanitizeFailed { volume, .. } => vec![("volume", volume.clone())],
+            Self::SanitizeFailed { volume, .. } | Self::ReshareWithItself { volume } => {
+                vec![("volume", volume.clone())]
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) mod error;
 mod management;
 mod reclaim;
 mod requests;
+mod reshare;
 mod run;
 mod sanitize;
 mod sanitize_reports;
@@ -43,8 +44,10 @@ use uuid::Uuid;
 
 pub use error::JobError;
 pub use management::{ManagementJobEnd, ManagementJobProgress, ManagementJobStart, ManagementWork};
-pub use requests::{JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim};
-pub use view::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeReport};
+pub use requests::{
+    JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim, VolumeReshare,
+};
+pub use view::{JobKind, JobReport, JobState, JobView, ReclaimReport, ReshareReport, SanitizeReport};
 
 /// Largest number of ended jobs in memory.
 const REMEMBERED: usize = 100;
@@ -103,6 +106,7 @@ enum PoolResult {
 #[serde(rename_all = "kebab-case")]
 enum Work {
     Reclaim(reclaim::Work),
+    Reshare(reshare::Work),
     Scrub(scrub::Work),
     Check(check::Work),
     /// Stored in the operation's own document.
@@ -298,6 +302,7 @@ impl Work {
     fn of_kind(&self) -> &dyn Kind {
         match self {
             Self::Reclaim(work) => work,
+            Self::Reshare(work) => work,
             Self::Scrub(work) => work,
             Self::Check(work) => work,
             Self::Sanitize(work) => work,
@@ -308,6 +313,7 @@ impl Work {
     fn of_kind_mut(&mut self) -> &mut dyn Kind {
         match self {
             Self::Reclaim(work) => work,
+            Self::Reshare(work) => work,
             Self::Scrub(work) => work,
             Self::Check(work) => work,
             Self::Sanitize(work) => work,
@@ -319,6 +325,7 @@ impl Work {
     async fn step(&mut self, context: &dyn Context, progress: &mut Progress) -> Result<bool, ControlError> {
         match self {
             Self::Reclaim(work) => work.step(context, progress).await,
+            Self::Reshare(work) => work.step(context, progress).await,
             Self::Scrub(work) => work.step(context, progress).await,
             Self::Check(work) => work.step(context, progress).await,
             Self::Sanitize(work) => work.step(progress).await,
@@ -328,6 +335,11 @@ impl Work {
 
     /// True if the jobs have the same kind and subject, of which only one runs at a time.
     fn is_the_same_as(&self, other: &Self) -> bool {
+        if let (Self::Reshare(one), Self::Reshare(other)) = (self, other)
+            && !one.is_the_same_as(other)
+        {
+            return false;
+        }
         let (one, other) = (self.of_kind(), other.of_kind());
         let volume = |work: &dyn Kind| work.volume().map(|(id, _)| id);
         one.kind() == other.kind() && volume(one) == volume(other) && !one.is_elsewhere()

@@ -1,6 +1,6 @@
 //! Requests for jobs: start, list, show, set, cancel.
 
-use super::{Job, JobRecord, JobView, Work, reclaim, scrub, the_one_named};
+use super::{Job, JobRecord, JobView, Work, reclaim, reshare, scrub, the_one_named};
 use crate::control::Control;
 use crate::effect::{Rehearsal, Rehearsed};
 use crate::environment::new_id;
@@ -15,11 +15,29 @@ use crate::request::{Outcome, Request};
 use std::rc::Rc;
 use text::size::exact;
 
+/// Bytes of a block, the unit in which volumes share content.
+const SHARED_BYTES: i64 = 4096;
+
 /// Starts a job that frees stored zeros of a volume.
 #[derive(Clone, Debug)]
 pub struct VolumeReclaim {
     /// Name or id of the volume.
     pub volume: String,
+    /// Percent of the time while hosts are active; absent: as configured.
+    pub share_percent: Option<u8>,
+}
+
+/// Starts a job that shares blocks of a volume with equal ones of another volume or of a snapshot.
+#[derive(Clone, Debug)]
+pub struct VolumeReshare {
+    /// Name or id of the volume.
+    pub volume: String,
+    /// Volume by name or id, or snapshot as `VOLUME@SNAPSHOT`, whose blocks it shares then.
+    pub with: String,
+    /// Bytes from a place of the volume to the corresponding place there, a multiple of 4 096.
+    pub shift_bytes: i64,
+    /// True to compare, and to change nothing.
+    pub compare_only: bool,
     /// Percent of the time while hosts are active; absent: as configured.
     pub share_percent: Option<u8>,
 }
@@ -98,6 +116,31 @@ impl Rehearsed for VolumeReclaim {
         let mapped_bytes = control.object(record.object)?.mapped_bytes;
         let work = Work::Reclaim(reclaim::Work::of_volume(&record));
         control.rehearse_reclaim(&work, self.share_percent, &format!("the {} of the volume", exact(mapped_bytes)))
+    }
+}
+
+impl Request for VolumeReshare {
+    type Reply = Outcome<JobView>;
+    const NAME: &'static str = "volume-reshare";
+
+    async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
+        let (record, with) = {
+            let directory = control.directory();
+            (directory.volume(&self.volume)?.clone(), directory.volume_source(&self.with)?)
+        };
+        if self.shift_bytes % SHARED_BYTES != 0 {
+            let reason = format!("an offset is a multiple of {}", exact(SHARED_BYTES.unsigned_abs()));
+            return Err(ControlError::InvalidSetting(reason));
+        }
+        if with.object == record.object && self.shift_bytes == 0 {
+            return Err(JobError::ReshareWithItself { volume: record.name }.into());
+        }
+        let work = reshare::Work::new(&record, with, self.shift_bytes, self.compare_only);
+        control.start_job(Work::Reshare(work), self.share_percent).await
+    }
+
+    fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
+        started(outcome)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use jiff::Timestamp;
+use pool::ReshareStep;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -10,6 +11,8 @@ use uuid::Uuid;
 pub enum JobKind {
     /// Frees stored blocks of zeros.
     Reclaim,
+    /// Shares blocks that a host has copied with the original again.
+    Reshare,
     /// Reads and verifies all stored data.
     Scrub,
     /// Checks map, reference counts and counters.
@@ -24,12 +27,14 @@ pub enum JobKind {
 
 impl JobKind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize, Self::Apply, Self::Bundle];
+    pub const ALL: [Self; 7] =
+        [Self::Reclaim, Self::Reshare, Self::Scrub, Self::Check, Self::Sanitize, Self::Apply, Self::Bundle];
 
     /// Word of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reclaim => "reclaim",
+            Self::Reshare => "reshare",
             Self::Scrub => "scrub",
             Self::Check => "check",
             Self::Sanitize => "sanitize",
@@ -41,7 +46,7 @@ impl JobKind {
     /// Unit of its progress.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Reclaim | Self::Scrub | Self::Sanitize => "bytes",
+            Self::Reclaim | Self::Reshare | Self::Scrub | Self::Sanitize => "bytes",
             Self::Check | Self::Apply | Self::Bundle => "steps",
         }
     }
@@ -77,6 +82,8 @@ impl JobState {
 pub enum JobReport {
     /// Result of a reclaim.
     Reclaim(ReclaimReport),
+    /// Result of a reshare.
+    Reshare(ReshareReport),
     /// Result of a scrub.
     Scrub(ScrubRecord),
     /// Result of a check; absent until it is finished.
@@ -128,6 +135,50 @@ pub struct ReclaimReport {
     pub scanned_bytes: u64,
     /// Bytes of zeros that volumes no longer map; they are free now, unless a snapshot keeps them.
     pub deallocated_bytes: u64,
+}
+
+/// Result of a reshare. All numbers count content of the volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReshareReport {
+    /// Volume or snapshot whose blocks are shared, by its name at the start.
+    pub with: String,
+    /// Bytes from a place of the volume to the corresponding place there.
+    pub shift_bytes: i64,
+    /// True if blocks were compared and nothing was changed.
+    pub compare_only: bool,
+    /// Stored bytes considered.
+    pub scanned_bytes: u64,
+    /// Bytes whose content was compared, because the checksums are equal.
+    pub compared_bytes: u64,
+    /// Bytes that are shared now, or that would be.
+    pub shared_bytes: u64,
+    /// Bytes of these whose old place nothing else uses: free now, or then.
+    pub freed_bytes: u64,
+    /// Bytes that were shared before.
+    pub already_bytes: u64,
+    /// Bytes whose content is different although the checksums are equal.
+    pub different_bytes: u64,
+    /// Bytes that one of both cannot read, and that stay as they are.
+    pub unreadable_bytes: u64,
+}
+
+impl ReshareReport {
+    /// Adds the result of a step.
+    pub(super) fn add(&mut self, step: &ReshareStep) {
+        let sums = [
+            (&mut self.scanned_bytes, step.scanned_bytes),
+            (&mut self.compared_bytes, step.compared_bytes),
+            (&mut self.shared_bytes, step.shared_bytes),
+            (&mut self.freed_bytes, step.freed_bytes),
+            (&mut self.already_bytes, step.already_bytes),
+            (&mut self.different_bytes, step.different_bytes),
+            (&mut self.unreadable_bytes, step.unreadable_bytes),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+    }
 }
 
 /// Result of a sanitize operation.

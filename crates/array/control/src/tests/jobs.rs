@@ -374,3 +374,81 @@ fn the_start_of_a_job_delays_no_other_and_a_repeated_one_reads_no_objects() {
     assert_eq!((again.view.id, again.changed), (started.view.id, false));
     assert_eq!(array.catalog.listed.get(), 1);
 }
+
+fn reshare(volume: &str, with: &str) -> VolumeReshare {
+    let (volume, with) = (volume.to_owned(), with.to_owned());
+    VolumeReshare { volume, with, shift_bytes: 0, compare_only: false, share_percent: None }
+}
+
+/// A reshare says what it shared and freed; a dry run changes nothing; refusals come before a job starts.
+#[test]
+fn a_reshare_shares_copies_and_tells_the_gain() {
+    let array = Array::new();
+    let copy = array.create("copy").object.id;
+    let original = array.create("original").object.id;
+    array.catalog.set_mapped(copy, 64 << 20);
+    array.catalog.set_mapped(original, 64 << 20);
+    array.catalog.zeros.borrow_mut().insert((copy.0, 0), 8192);
+    array.catalog.zeros.borrow_mut().insert((copy.0, 5 << 20), 16_384);
+    let report = |started: &JobView| match show(&array, started).report {
+        JobReport::Reshare(report) => report,
+        other => panic!("{other:?}"),
+    };
+    let (tried, _) = job(&array, VolumeReshare { compare_only: true, ..reshare("copy", "original") });
+    let (shifted, _) = job(&array, VolumeReshare { shift_bytes: -4096, ..reshare("copy", "copy") });
+    assert_ne!(tried.id, shifted.id);
+    run_jobs(&array.control);
+    let would_be = report(&tried);
+    assert_eq!((would_be.shared_bytes, would_be.freed_bytes, would_be.compare_only), (24_576, 12_288, true));
+    array.catalog.zeros.borrow_mut().insert((copy.0, 0), 8192);
+    array.catalog.zeros.borrow_mut().insert((copy.0, 5 << 20), 16_384);
+    let (started, created) = job(&array, reshare("copy", "original"));
+    assert!(created && !job(&array, reshare("copy", "original")).1);
+    run_jobs(&array.control);
+    let done = show(&array, &started);
+    assert_eq!((done.state, done.subject.as_str(), done.kind.name()), (JobState::Done, "copy", "reshare"));
+    let found = report(&started);
+    assert_eq!((found.shared_bytes, found.freed_bytes, found.with.as_str()), (24_576, 12_288, "original"));
+    let told = "reshare of copy: 24 KiB shared with original, 12 KiB freed";
+    assert!(events(&array).contains(&("job-done".to_owned(), told.to_owned())), "{:?}", events(&array));
+    assert_eq!(array.code(reshare("copy", "copy")), "reshare-with-itself");
+    assert_eq!(array.code(reshare("copy", "none")), "not-found");
+    assert_eq!(array.code(reshare("none", "copy")), "not-found");
+    assert_eq!(array.code(reshare("copy", "original@none")), "not-found");
+    let shifted = |shift_bytes| VolumeReshare { shift_bytes, ..reshare("copy", "original") };
+    assert_eq!(array.code(shifted(512)), "invalid-setting");
+    assert_eq!(array.code(VolumeReshare { share_percent: Some(0), ..reshare("copy", "original") }), "invalid-setting");
+}
+
+#[test]
+fn a_reshare_whose_objects_go_away_says_which() {
+    for gone in ["copy", "original"] {
+        let array = Array::new();
+        array.create("copy");
+        array.create("original");
+        let (started, _) = job(&array, reshare("copy", "original"));
+        array.run(VolumeDelete { volume: gone.to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
+        run_jobs(&array.control);
+        assert_eq!(show(&array, &started).state, JobState::Failed(format!("volume {gone} was deleted meanwhile")));
+    }
+}
+
+#[test]
+fn a_reshare_goes_on_where_it_was_after_a_restart() {
+    let array = Array::new();
+    let copy = array.create("copy").object.id;
+    array.create("original");
+    array.catalog.set_mapped(copy, 1 << 30);
+    array.catalog.zeros.borrow_mut().insert((copy.0, 0), 4096);
+    array.catalog.zeros.borrow_mut().insert((copy.0, 1000 << 20), 8192);
+    let (started, _) = job(&array, reshare("copy", "original"));
+    a_little(&array.control, 20);
+    let before = show(&array, &started);
+    assert!(before.done > 0 && before.done < before.total, "{before:?}");
+    block_on(array.control.close());
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert_eq!(show(&again, &started).done, before.done);
+    run_jobs(&again.control);
+    let JobReport::Reshare(report) = show(&again, &started).report else { panic!() };
+    assert_eq!((report.shared_bytes, report.scanned_bytes, report.with.as_str()), (12_288, 1 << 30, "original"));
+}

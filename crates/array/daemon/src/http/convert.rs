@@ -17,8 +17,9 @@ use api::{
     Access, AccessState, Acknowledgement, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, Forecast,
     ForecastSlope, Freeable, FreeableKind, GeneratedSecrets, Growing, Health, Host, HostLun, Job, JobState,
     KeptBySnapshot, LoginOutcome, NoticeState, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal,
-    PrimitiveStatus, ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod,
-    SanitizeReport, ScrubReport, Session, SessionParameters, Squash, StateOrigin, Status, Told, Warning,
+    PrimitiveStatus, ReclaimReport, Registration, ReservationType, Reservations, Reserve, ReshareReport,
+    SanitizeMethod, SanitizeReport, ScrubReport, Session, SessionParameters, Squash, StateOrigin, Status, Told,
+    Warning,
 };
 pub(super) use connect::{connect_state, host_warning, login, plan};
 use control::{
@@ -125,6 +126,23 @@ same! {
     struct kept: control::KeptBy => KeptBySnapshot { snapshot, unique_bytes }
 }
 
+fn reshare_report(report: control::ReshareReport) -> ReshareReport {
+    let control::ReshareReport { with, shift_bytes, compare_only, scanned_bytes, compared_bytes, .. } = report;
+    let control::ReshareReport { shared_bytes, freed_bytes, already_bytes, different_bytes, .. } = report;
+    ReshareReport {
+        with,
+        offset_bytes: shift_bytes,
+        compare_only,
+        scanned_bytes,
+        compared_bytes,
+        shared_bytes,
+        freed_bytes,
+        already_bytes,
+        different_bytes,
+        unreadable_bytes: report.unreadable_bytes,
+    }
+}
+
 fn scrub_report(record: ScrubRecord) -> ScrubReport {
     let ScrubRecord { started, finished, verified_bytes, bad_blocks, bad, damaged } = record;
     let bad = bad.into_iter().map(bad_range).collect();
@@ -138,9 +156,10 @@ pub(super) fn job(view: JobView) -> Job {
         control::JobState::Failed(reason) => (JobState::Failed, Some(reason)),
         control::JobState::Cancelled => (JobState::Cancelled, None),
     };
-    let (mut reclaim, mut scrub, mut check, mut sanitize) = (None, None, None, None);
+    let (mut reclaim, mut reshare, mut scrub, mut check, mut sanitize) = (None, None, None, None, None);
     match view.report {
         JobReport::Reclaim(report) => reclaim = Some(reclaim_report(report)),
+        JobReport::Reshare(report) => reshare = Some(reshare_report(report)),
         JobReport::Scrub(record) => scrub = Some(scrub_report(record)),
         JobReport::Check(record) => check = record.map(check_report),
         JobReport::Sanitize(report) => {
@@ -164,6 +183,7 @@ pub(super) fn job(view: JobView) -> Job {
         finished: view.finished,
         error,
         reclaim,
+        reshare,
         scrub,
         check,
         sanitize,

@@ -280,6 +280,7 @@ const OPERATIONS: &[Operation] = &[
     row("volume_offload", Viewer, PATH),
     rehearsed("volume_reclaim", Operator, PATH),
     row("volume_reservations", Viewer, PATH),
+    row("volume_reshare", Operator, Volumes::Path(&["with"])),
     rehearsed("volume_rollback", Operator, PATH),
     rehearsed("volume_set", Operator, Volumes::Path(&["name"])),
     row("volume_show", Viewer, PATH),

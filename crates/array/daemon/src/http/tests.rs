@@ -625,3 +625,24 @@ async fn schedules_pins_and_locks_are_resources() {
     assert_eq!(send(&app, "DELETE", "/api/v1/schedules/gold", None).await.0, 204);
     assert_eq!(send(&app, "GET", "/api/v1/schedules/gold", None).await.0, 404);
 }
+
+#[tokio::test]
+async fn a_volume_is_shared_again_with_another() {
+    let app = app();
+    for name in ["copy", "original"] {
+        post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 30 })).await;
+    }
+    let path = "/api/v1/volumes/copy/reshare";
+    let body = json!({ "with": "original", "offset_bytes": -8192, "compare_only": true });
+    let (status, job) = post(&app, path, body).await;
+    assert_eq!((status.as_u16(), &job["kind"]), (202, &json!("reshare")), "{job}");
+    let job = ended(&app, &job["id"]).await;
+    let report = &job["reshare"];
+    assert_eq!((&job["state"], &report["with"]), (&json!("done"), &json!("original")), "{job}");
+    assert_eq!((&report["offset_bytes"], &report["compare_only"]), (&json!(-8192), &json!(true)), "{job}");
+    let (status, problem) = post(&app, path, json!({ "with": "copy" })).await;
+    assert_eq!((status.as_u16(), &problem["code"]), (422, &json!("reshare-with-itself")));
+    assert_eq!(problem["fields"][0]["field"], "with", "{problem}");
+    assert_eq!(post(&app, path, json!({ "with": "original", "offset_bytes": 100 })).await.0, 422);
+    assert_eq!(post(&app, path, json!({})).await.0, 422);
+}

@@ -10,7 +10,7 @@ use crate::laboratory::LABEL;
 use crate::people::Caller;
 use api::{
     ANY_HOST, Job, JobStart, List, OffloadStatistics, Trashed, TreeNode, Volume, VolumeCreate, VolumeDelete,
-    VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
+    VolumeFilter, VolumeReshare, VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -29,6 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(offload))
         .routes(routes!(space))
         .routes(routes!(reclaim))
+        .routes(routes!(reshare))
         .routes(routes!(rollback))
         .routes(routes!(tree))
 }
@@ -272,6 +273,31 @@ pub(super) async fn reclaim(
 ) -> Result<Response, Fault> {
     let request = control::VolumeReclaim { volume, share_percent };
     if dry_run.0 { dry_run::answer(&array, request).await } else { jobs::start(&array, request).await }
+}
+
+/// Starts a job that shares blocks of a volume with equal ones of another volume or of a snapshot.
+///
+/// A host that copies without offload stores each block twice. The job compares the blocks at equal places, or at
+/// places with a constant distance, and frees the second one of each. Content does not change. Snapshots of the
+/// volume keep their own blocks.
+#[utoipa::path(
+    post,
+    path = "/api/v1/volumes/{volume}/reshare",
+    operation_id = "volume_reshare",
+    tag = "volumes",
+    params(("volume" = String, Path, description = "Name or id")),
+    request_body = VolumeReshare,
+    responses(
+        (status = 202, description = "Started", body = Job),
+        (status = 200, description = "One runs already", body = Job)
+    )
+)]
+pub(super) async fn reshare(
+    State(array): State<ArrayHandle>,
+    Path(volume): Path<String>,
+    Body(VolumeReshare { with, offset_bytes: shift_bytes, compare_only, share_percent }): Body<VolumeReshare>,
+) -> Result<Response, Fault> {
+    jobs::start(&array, control::VolumeReshare { volume, with, shift_bytes, compare_only, share_percent }).await
 }
 
 /// Returns a volume to the content and size of one of its snapshots.

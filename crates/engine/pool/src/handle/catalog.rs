@@ -1,10 +1,10 @@
 //! Implementation of the catalog for `control`, through the handle.
 
 use super::Pool;
-use crate::interface::operation::pool_error;
+use crate::interface::operation::{Reshare, pool_error};
 use crate::interface::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
-    Revision, ScanStep,
+    ReshareStep, Revision, ScanStep,
 };
 use crate::request::Request;
 use bytes::Bytes;
@@ -54,6 +54,10 @@ impl<M: Media> Catalog for Pool<M> {
 
     async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
         self.run(Request::reclaim_zeros(id, offset_bytes)).await.map_err(pool_error)
+    }
+
+    async fn reshare(&self, reshare: Reshare) -> Result<ReshareStep, PoolError> {
+        self.run(Request::reshare(reshare)).await.map_err(pool_error)
     }
 
     async fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> Result<ScanStep, PoolError> {

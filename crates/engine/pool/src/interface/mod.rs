@@ -7,6 +7,7 @@ pub(crate) mod difference;
 pub(crate) mod operation;
 pub(crate) mod range;
 
+use self::operation::Reshare;
 use bytes::Bytes;
 pub use media::Growth;
 use std::fmt;
@@ -496,6 +497,8 @@ pub trait Catalog {
     /// Deallocates stored blocks of zeros in the object: one step of about a mebibyte, from
     /// `offset_bytes` on.
     async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError>;
+    /// Shares equal blocks of a volume with another object: one step of at most a mebibyte.
+    async fn reshare(&self, reshare: Reshare) -> Result<ReshareStep, PoolError>;
     /// Reads and verifies content of the object from the medium: one step of about a mebibyte, from
     /// `offset_bytes` on. With `anew` false, content that this pass has verified through another
     /// object is mostly skipped; true starts a pass.

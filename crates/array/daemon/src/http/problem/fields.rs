@@ -20,6 +20,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("lun-taken", "lun"),
     ("no-protocol", "protocols"),
     ("not-thick", "overwrite_reserve_percent"),
+    ("reshare-with-itself", "with"),
     ("size-missing", "size_bytes"),
     ("source-missing", "source"),
     ("weak-password", "password"),

@@ -89,7 +89,7 @@ async fn every_operation_is_for_its_role_and_later_ones() {
 }
 
 /// Operations that a token for the volumes `csi-*` may use if they name such a volume.
-const SCOPED: [&str; 43] = [
+const SCOPED: [&str; 44] = [
     "access_grant",
     "access_list",
     "access_revoke",
@@ -126,6 +126,7 @@ const SCOPED: [&str; 43] = [
     "volume_offload",
     "volume_reclaim",
     "volume_reservations",
+    "volume_reshare",
     "volume_rollback",
     "volume_set",
     "volume_show",
