@@ -12,8 +12,9 @@ import { CloneVolume } from "./create";
 import { DeleteVolume } from "./delete";
 import { GrowVolume } from "./grow";
 import { ReclaimVolume } from "./reclaim";
+import { ReshareVolume } from "./reshare";
 
-export type Verb = "grant" | "clone" | "snapshot" | "grow" | "change" | "reclaim" | "delete";
+export type Verb = "grant" | "clone" | "snapshot" | "grow" | "change" | "reclaim" | "reshare" | "delete";
 
 export interface VolumeActions {
   of: (volume: Volume) => Action[];
@@ -45,6 +46,7 @@ export function useVolumeActions(
       action("grow", "Grow…", volume),
       action("change", "Change…", volume),
       action("reclaim", "Reclaim zeros…", volume),
+      action("reshare", "Share a copy again…", volume),
       action("delete", "Delete…", volume, true),
     ],
     dialog: () => (
@@ -72,6 +74,9 @@ export function useVolumeActions(
             </Match>
             <Match when={verb === "reclaim"}>
               <ReclaimVolume volume={volume.name} onClose={close} />
+            </Match>
+            <Match when={verb === "reshare"}>
+              <ReshareVolume volume={volume.name} onClose={close} />
             </Match>
             <Match when={verb === "delete"}>
               <DeleteVolume volume={volume} onClose={close} onDone={() => then.onDeleted?.()} />

@@ -20,11 +20,13 @@ function Result(props: { job: Job }): JSX.Element {
   const report =
     job.reclaim != null
       ? `freed ${bytes(job.reclaim.deallocated_bytes)} of ${bytes(job.reclaim.scanned_bytes)}`
-      : job.scrub != null
-        ? `${grouped(job.scrub.bad_blocks)} bad blocks in ${bytes(job.scrub.verified_bytes)}`
-        : job.check != null
-          ? `${grouped(job.check.count)} findings in ${grouped(job.check.blocks)} blocks`
-          : undefined;
+      : job.reshare != null
+        ? `${job.reshare.compare_only ? "could free" : "freed"} ${bytes(job.reshare.freed_bytes)} of ${bytes(job.reshare.scanned_bytes)}`
+        : job.scrub != null
+          ? `${grouped(job.scrub.bad_blocks)} bad blocks in ${bytes(job.scrub.verified_bytes)}`
+          : job.check != null
+            ? `${grouped(job.check.count)} findings in ${grouped(job.check.blocks)} blocks`
+            : undefined;
   return (
     <>
       {word}
