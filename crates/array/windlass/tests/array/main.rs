@@ -21,6 +21,7 @@ mod missing_pool;
 mod multipath;
 mod persistent_reservations;
 mod release_0_1;
+mod reshare;
 mod sanitize;
 mod space;
 mod tokens;
