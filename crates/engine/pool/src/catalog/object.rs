@@ -4,6 +4,7 @@ use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::operation::ADDRESS_SPACE_BYTES;
 use crate::interface::{Hour, ObjectId, ObjectKind, Reservation};
+use crate::mutations::{Mutation, leaves_out};
 use media::BlockAddress;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +97,12 @@ impl Object {
     #[inline]
     pub fn pointer(&self) -> Pointer {
         Pointer { address: self.root, level: self.level, crc: self.root_crc }
+    }
+
+    /// True if hosts may change its content: a volume that is no replica.
+    #[inline]
+    pub fn takes_hosts(&self) -> bool {
+        self.kind == ObjectKind::Volume && (!self.is_replica || leaves_out(Mutation::HostsOut))
     }
 
     /// True for an address space. Its reservation says how much of its allotments a snapshot leaves promised.

@@ -10,16 +10,9 @@ use crate::interface::ObjectId;
 use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::Map;
 use crate::map::due::Due;
-use crate::mutations::{Mutation, leaves_out};
 use media::BLOCK_BYTES;
 
 impl Map {
-    /// True for a replica: its replication group alone changes it.
-    #[inline]
-    pub fn is_closed_to_hosts(&self, id: ObjectId) -> bool {
-        self.objects.read(id, |object| object.is_replica) == Some(true) && !leaves_out(Mutation::HostsOut)
-    }
-
     /// Takes an unused id.
     pub fn take_id(&mut self) -> ObjectId {
         self.objects.take_id()

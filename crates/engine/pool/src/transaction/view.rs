@@ -8,8 +8,8 @@ use super::changes::{Changes, Found};
 use super::contents::{Content, Place};
 use super::edits::Edits;
 use crate::content::data::Data;
+use crate::interface::ObjectId;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
-use crate::interface::{ObjectId, ObjectKind};
 use block::BlockError;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
@@ -24,10 +24,8 @@ pub(crate) const INLINE_BYTES: usize = 32 << 10;
 
 /// The pool as it is now.
 pub(crate) trait Present {
-    /// Kind and size in bytes of an object.
-    fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)>;
-    /// True for a replica, which no transaction may change.
-    fn is_closed_to_hosts(&self, id: ObjectId) -> bool;
+    /// An object.
+    fn object(&self, id: ObjectId) -> Option<Named>;
     /// Content of a block, `Some(None)` for one that is not mapped. `None`: not in memory, which is noted.
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
     /// Copies content, into memory that is used already if there is some.
@@ -45,6 +43,16 @@ pub(crate) trait Present {
     fn allotted(&self, object: ObjectId, blocks: BlockRange) -> Vec<BlockRange>;
     /// Blocks that the allotments in a range promise. `None`: as for [`Self::content`].
     fn promised(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64>;
+}
+
+/// Object that an attempt names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub id: ObjectId,
+    pub size_bytes: u64,
+    pub is_capture: bool,
+    /// True for a volume that is no replica.
+    pub takes_changes: bool,
 }
 
 /// Space of the pool in blocks, as an object sees it.
@@ -99,7 +107,7 @@ pub struct View<'a> {
     /// Bytes that the attempt has read.
     read_bytes: u64,
     /// Object that was looked up last. None changes during an attempt.
-    last: Option<(ObjectId, ObjectKind, u64)>,
+    last: Option<Named>,
 }
 
 impl<'a> View<'a> {
@@ -130,22 +138,21 @@ impl<'a> View<'a> {
     /// Size of an object in bytes.
     pub fn size_bytes(&mut self, object: ObjectId) -> Result<u64, Missing> {
         match self.object(object) {
-            Some((_, size_bytes)) => Ok(size_bytes),
+            Some(object) => Ok(object.size_bytes),
             None => Err(self.refuse(BlockError::Gone)),
         }
     }
 
-    /// Kind and size in bytes of an object.
+    /// Object of this id.
     #[inline]
-    fn object(&mut self, id: ObjectId) -> Option<(ObjectKind, u64)> {
-        if let Some((last, kind, size_bytes)) = self.last
-            && last == id
+    fn object(&mut self, id: ObjectId) -> Option<Named> {
+        if let Some(last) = self.last
+            && last.id == id
         {
-            return Some((kind, size_bytes));
+            return Some(last);
         }
-        let (kind, size_bytes) = self.present.object(id)?;
-        self.last = Some((id, kind, size_bytes));
-        Some((kind, size_bytes))
+        self.last = Some(self.present.object(id)?);
+        self.last
     }
 
     /// Space of the pool for an object, before the changes so far.
@@ -176,16 +183,16 @@ impl<'a> View<'a> {
     /// Checks that bytes are inside of an object, and may change.
     fn changeable(&mut self, object: ObjectId, offset: u64, length: u64) -> Result<(), Missing> {
         self.inside(object, offset, length)?;
-        self.may_change(object, |kind| kind == ObjectKind::Volume)
+        self.may_change(object, |object| object.takes_changes)
     }
 
-    /// Checks that the transaction may change an object of this kind.
-    fn may_change(&mut self, object: ObjectId, kinds: impl FnOnce(ObjectKind) -> bool) -> Result<(), Missing> {
+    /// Checks that the transaction may change an object, which has to be one of these.
+    fn may_change(&mut self, object: ObjectId, these: impl FnOnce(Named) -> bool) -> Result<(), Missing> {
         if !self.writable {
             return Err(self.internal("a look at the pool cannot change it"));
         }
         match self.object(object) {
-            Some((kind, _)) if kinds(kind) && !self.present.is_closed_to_hosts(object) => Ok(()),
+            Some(object) if these(object) => Ok(()),
             _ => Err(self.refuse(BlockError::ReadOnly)),
         }
     }
@@ -361,7 +368,7 @@ impl<'a> View<'a> {
     ) -> Result<(), Missing> {
         self.has_blocks(from.0, BlockRange::new(from.1, blocks))?;
         self.inside(to.0, to.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
-        self.may_change(to.0, |kind| kind != ObjectKind::Snapshot)?;
+        self.may_change(to.0, |object| object.takes_changes || object.is_capture)?;
         if blocks > 0 && from != to {
             self.changes.share(from, to, blocks);
         }

@@ -71,6 +71,26 @@ fn calls_with_everything_in_memory_are_ready_at_their_first_poll() {
     assert_eq!(rig.pool().counters().most_waits, 0);
 }
 
+/// A share that is a replica: hosts get ROFS for each change, and read what is there.
+#[test]
+fn a_replica_is_read_only_for_every_change_of_a_file() {
+    let rig = Rig::new(1, DISK_BLOCKS, MUCH);
+    let share = rig.share();
+    let file = create(&rig, &share, "a");
+    assert_eq!(write(&rig, &share, file, 0, &[1; 5000]), Ok(()));
+    let id = ObjectId(share.object().0);
+    let set = |enabled| rig.commit(CatalogChange::SetReplica { id, enabled });
+    assert_eq!(set(true), Ok(()));
+    assert_eq!(write(&rig, &share, file, 0, &[2; 5000]), Err(FsError::ReadOnly));
+    assert_eq!(write(&rig, &share, file, 0, &[2; 100_000]), Err(FsError::ReadOnly));
+    let caller = Caller::root();
+    let call = Call::new(&caller, Timestamp::default());
+    let created = rig.end(share.create(call, share.root(), &name("b"), &new_file()));
+    assert_eq!(created.map(drop), Err(FsError::ReadOnly));
+    assert_eq!(set(false), Ok(()));
+    assert_eq!(write(&rig, &share, file, 0, &[2; 5000]), Ok(()));
+}
+
 #[test]
 fn a_look_at_what_is_not_in_memory_waits() {
     let mut rig = Rig::new(1, DISK_BLOCKS, MUCH);

@@ -4,7 +4,7 @@
 use super::base::{BLOCK, options};
 use bytes::Bytes;
 use media::{LocalMedia, SimDisk};
-use pool::{ByteRange, CatalogChange, CheckOptions, Core, ObjectId, ObjectKind, Operation};
+use pool::{BlockNumber, ByteRange, CatalogChange, CheckOptions, Core, ObjectId, ObjectKind, Operation};
 
 /// Most turns of background work for one operation: more than any needs on a pool this small.
 const TURNS: usize = 20_000;
@@ -120,6 +120,13 @@ fn operate(core: &mut Pool) {
             ]),
         );
         run(core, Operation::Verify { object: source, offset: 0, anew: true });
+        for base in [None, ids.get(1).copied()] {
+            let Ok(difference) = core.begin_difference(base, id) else { continue };
+            for from in [0, 300, 70_000].map(BlockNumber::new) {
+                run(core, Operation::DifferenceStep { difference, from });
+            }
+            core.end_difference(difference);
+        }
     }
     run(core, Operation::CheckStep);
     for _ in 0..50 {

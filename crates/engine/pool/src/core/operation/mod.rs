@@ -13,6 +13,7 @@ mod write;
 mod zero;
 
 use crate::catalog::is_user_object;
+use crate::catalog::object::Object;
 use crate::core::{B, Core};
 use crate::geometry::blocks_for;
 
@@ -61,16 +62,7 @@ impl<M: Media> Core<M> {
         offset: u64,
         length: u64,
     ) -> Result<(ObjectKind, u64, bool), Failure> {
-        let found = self.map.objects().read(object, |object| (object.kind, object.size_bytes, object.write_cache));
-        match found.filter(|_| is_user_object(object)) {
-            Some((kind, size_bytes, write_cache))
-                if offset.checked_add(length).is_some_and(|end| end <= size_bytes)
-                    && (offset | length).is_multiple_of(512) =>
-            {
-                Ok((kind, size_bytes, write_cache))
-            }
-            found => Err(outside(found.map(|(_, size_bytes, _)| size_bytes), offset, length)),
-        }
+        self.within(object, offset, length, |object| (object.kind, object.size_bytes, object.write_cache))
     }
 
     /// Returns whether the object's write cache is on, if it is a volume that `by` may change, and the range is inside
@@ -83,13 +75,32 @@ impl<M: Media> Core<M> {
         length: u64,
         by: Origin,
     ) -> Result<bool, Failure> {
-        let (kind, _, write_cache) = self.readable(object, offset, length)?;
-        match kind {
-            ObjectKind::Snapshot | ObjectKind::Capture => Err(BlockError::ReadOnly.into()),
-            ObjectKind::Volume if by == Origin::Host && self.map.is_closed_to_hosts(object) => {
-                Err(BlockError::ReadOnly.into())
+        let takes =
+            |object: &Object| object.takes_hosts() || (object.kind == ObjectKind::Volume && by == Origin::Group);
+        match self.within(object, offset, length, |object| (takes(object), object.write_cache))? {
+            (true, write_cache) => Ok(write_cache),
+            (false, _) => Err(BlockError::ReadOnly.into()),
+        }
+    }
+
+    /// Returns what `read` takes from the object if the range is inside of it.
+    #[inline]
+    fn within<T>(
+        &self,
+        object: ObjectId,
+        offset: u64,
+        length: u64,
+        read: impl FnOnce(&Object) -> T,
+    ) -> Result<T, Failure> {
+        let found = self.map.objects().read(object, |object| (object.size_bytes, read(object)));
+        match found.filter(|_| is_user_object(object)) {
+            Some((size_bytes, found))
+                if offset.checked_add(length).is_some_and(|end| end <= size_bytes)
+                    && (offset | length).is_multiple_of(512) =>
+            {
+                Ok(found)
             }
-            ObjectKind::Volume => Ok(write_cache),
+            found => Err(outside(found.map(|(size_bytes, _)| size_bytes), offset, length)),
         }
     }
 

@@ -12,6 +12,7 @@ mod pins;
 mod plan;
 
 use super::placed::Place;
+use crate::catalog::object::Object;
 use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::progress::{InTransaction, Progress};
@@ -24,7 +25,7 @@ use crate::map::Map;
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
 use crate::transaction::changes::{Changes, RangeChange};
-use crate::transaction::view::{Present, Room, View};
+use crate::transaction::view::{Named, Present, Room, View};
 use crate::transaction::{Answer, Attempt, Missing, Outcome, Stability, Transaction, answering};
 use block::BlockError;
 use bytes::Bytes;
@@ -48,13 +49,14 @@ struct Looking<'a> {
 }
 
 impl Present for Looking<'_> {
-    fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)> {
-        let found = self.map.objects().read(id, |object| (object.kind, object.size_bytes));
-        found.filter(|_| crate::catalog::is_user_object(id))
-    }
-
-    fn is_closed_to_hosts(&self, id: ObjectId) -> bool {
-        self.map.is_closed_to_hosts(id)
+    fn object(&self, id: ObjectId) -> Option<Named> {
+        let named = |object: &Object| Named {
+            id,
+            size_bytes: object.size_bytes,
+            is_capture: object.kind == ObjectKind::Capture,
+            takes_changes: object.takes_hosts(),
+        };
+        self.map.objects().read(id, named).filter(|_| crate::catalog::is_user_object(id))
     }
 
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>> {
