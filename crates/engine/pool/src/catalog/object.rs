@@ -7,6 +7,17 @@ use crate::interface::{Hour, ObjectId, ObjectKind, Reservation};
 use crate::mutations::{Mutation, leaves_out};
 use media::BlockAddress;
 
+/// Changes of an object that the pool refuses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Protection {
+    #[default]
+    None,
+    /// A snapshot is neither deleted nor changed before it is unlocked, at this hour at the earliest.
+    Locked(Hour),
+    /// A volume is changed by its replication group alone.
+    Replica,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
     pub id: ObjectId,
@@ -24,10 +35,7 @@ pub(crate) struct Object {
     ///
     /// [`CEILING_UNIT_BYTES`]: crate::interface::operation::CEILING_UNIT_BYTES
     pub ceiling_bytes: Option<u64>,
-    /// First hour at which a locked snapshot can be unlocked.
-    pub locked_until: Option<Hour>,
-    /// True for a volume that its replication group alone changes.
-    pub is_replica: bool,
+    pub protection: Protection,
     /// Upper bound of the mapped blocks that other objects may use too; kept while `tracked`.
     pub shared: u64,
     /// Upper bound of the map pages to be allocated when the whole object is written; kept while
@@ -102,7 +110,21 @@ impl Object {
     /// True if hosts may change its content: a volume that is no replica.
     #[inline]
     pub fn takes_hosts(&self) -> bool {
-        self.kind == ObjectKind::Volume && (!self.is_replica || leaves_out(Mutation::HostsOut))
+        self.kind == ObjectKind::Volume && (!self.is_replica() || leaves_out(Mutation::HostsOut))
+    }
+
+    /// First hour at which a locked snapshot can be unlocked.
+    pub fn locked_until(&self) -> Option<Hour> {
+        match self.protection {
+            Protection::Locked(until) => Some(until),
+            Protection::None | Protection::Replica => None,
+        }
+    }
+
+    /// True for a volume that its replication group alone changes.
+    #[inline]
+    pub fn is_replica(&self) -> bool {
+        self.protection == Protection::Replica
     }
 
     /// True for an address space. Its reservation says how much of its allotments a snapshot leaves promised.
@@ -130,8 +152,7 @@ impl Object {
             zero_detection: true,
             reservation: None,
             ceiling_bytes: None,
-            locked_until: None,
-            is_replica: false,
+            protection: Protection::None,
             shared: 0,
             pages_due: 0,
             tracked: false,

@@ -2,10 +2,10 @@
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
 //! An object at rest keeps what the object table stores for an object that has no reservation and no ceiling, and is no
-//! replica, except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand apart:
-//! few objects have one.
+//! replica, except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand
+//! apart: few objects have one.
 
-use crate::catalog::object::Object;
+use crate::catalog::object::{Object, Protection};
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
 use crate::checksum::Crc32c;
 use crate::geometry::{MAX_LEVEL, NARROW_LEVEL};
@@ -65,7 +65,7 @@ impl Entry {
     /// Returns `None` if the object has state that an entry does not hold.
     fn of(object: &Object) -> Option<Self> {
         let kept = object.tracked || object.reservation.is_some() || object.in_flight > 0 || object.deficit > 0;
-        let kept = kept || object.ceiling_bytes.is_some() || object.is_replica;
+        let kept = kept || object.ceiling_bytes.is_some() || object.is_replica();
         if kept || object.level > MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
             return None;
         }
@@ -161,6 +161,11 @@ pub(crate) struct AtRest {
     locks: BTreeMap<ObjectId, Hour>,
 }
 
+/// Protection of an object at rest with this lock.
+fn protection_of(lock: Option<Hour>) -> Protection {
+    lock.map_or(Protection::None, Protection::Locked)
+}
+
 /// Block of the object table and slot of an object.
 const fn place(id: ObjectId) -> (BlockNumber, u32) {
     (table_block_of(id), (id.0 % SLOTS_PER_BLOCK) as u32)
@@ -186,8 +191,8 @@ impl AtRest {
 
     /// Object of an entry, with its lock.
     fn object(&self, entry: &Entry, id: ObjectId) -> Object {
-        let locked_until = if self.locks.is_empty() { None } else { self.locks.get(&id).copied() };
-        Object { locked_until, ..entry.object(id) }
+        let lock = if self.locks.is_empty() { None } else { self.locks.get(&id).copied() };
+        Object { protection: protection_of(lock), ..entry.object(id) }
     }
 
     /// Adds an object that is not in the set. False, without effect, if it has state that an object
@@ -200,7 +205,7 @@ impl AtRest {
         block.entries.insert(block.index(slot), entry);
         block.slots |= 1 << slot;
         self.count += 1;
-        self.locks.extend(object.locked_until.map(|until| (object.id, until)));
+        self.locks.extend(object.locked_until().map(|until| (object.id, until)));
         true
     }
 
@@ -214,7 +219,7 @@ impl AtRest {
                 Some(entry) => {
                     block.entries.push(entry);
                     block.slots |= 1 << place(object.id).1;
-                    self.locks.extend(object.locked_until.map(|until| (object.id, until)));
+                    self.locks.extend(object.locked_until().map(|until| (object.id, until)));
                 }
                 None => refused.push(object),
             }
@@ -241,7 +246,7 @@ impl AtRest {
         } else if block.entries.capacity() > 2 * block.entries.len() + 4 {
             block.entries.shrink_to_fit();
         }
-        Some(Object { locked_until: self.locks.remove(&id), ..entry.object(id) })
+        Some(Object { protection: protection_of(self.locks.remove(&id)), ..entry.object(id) })
     }
 
     /// Notes that the change of an object was reported.
@@ -316,7 +321,8 @@ mod tests {
         // A volume that has shrunk keeps the level of its root.
         let shrunk = |(id, level)| Object { level, ..small(ObjectId(id), ObjectKind::Volume) };
         objects.extend((104..).zip(0..=MAX_LEVEL).map(shrunk));
-        objects.push(Object { locked_until: Some(Hour::MAX), ..small(ObjectId(200), ObjectKind::Snapshot) });
+        objects
+            .push(Object { protection: Protection::Locked(Hour::MAX), ..small(ObjectId(200), ObjectKind::Snapshot) });
         let mut at_rest = AtRest::default();
         for object in objects.iter().rev() {
             assert!(at_rest.insert(object));

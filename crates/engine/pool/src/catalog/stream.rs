@@ -4,16 +4,16 @@
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the
-//!               reservation (1) | flags (1: bit 0 replica, bit 1 locked) | hour at which the lock ends (3) | parent (8) | size in
-//!               bytes (8) | root address (8) | root CRC (4) | ceiling of an address space in MiB, 0: none (4) | mapped
-//!               blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages still to be
-//!               allocated (8)
+//!               reservation (1) | flags (1: bit 0 replica, bit 1 locked) | hour at which the lock ends (3) |
+//!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | ceiling of an address space in MiB,
+//!               0: none (4) | mapped blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages
+//!               still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
 //! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at levels 3, 4 and 5 in
 //!               units of 2⁸, 2¹⁶ and 2²⁴, rounded up (3), repeated
 //! ```
 
-use crate::catalog::object::{Dropped, Object};
+use crate::catalog::object::{Dropped, Object, Protection};
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::operation::{CEILING_UNIT_BYTES, MAX_DOCUMENT_BYTES};
@@ -64,10 +64,13 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
         | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
         | if object.reservation.is_some() { RESERVED } else { 0 };
     slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
-    slot[4] = if object.is_replica { REPLICA } else { 0 };
-    if let Some(until) = object.locked_until {
-        slot[4] |= LOCKED;
-        slot[5..8].copy_from_slice(&until.get().to_le_bytes()[..3]);
+    match object.protection {
+        Protection::None => {}
+        Protection::Locked(until) => {
+            slot[4] = LOCKED;
+            slot[5..8].copy_from_slice(&until.get().to_le_bytes()[..3]);
+        }
+        Protection::Replica => slot[4] = REPLICA,
     }
     slot[8..16].copy_from_slice(&object.parent.unwrap_or(ObjectId::NONE).0.to_le_bytes());
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
@@ -97,6 +100,12 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         let overwrite_percent = c.u8()?;
         let [states, lock @ ..] = c.u32()?.to_le_bytes();
         let until = Hour::new(u32::from_le_bytes([lock[0], lock[1], lock[2], 0]))?;
+        let protection = match states & (LOCKED | REPLICA) {
+            0 => Protection::None,
+            LOCKED => Protection::Locked(until),
+            REPLICA => Protection::Replica,
+            _ => return None,
+        };
         let parent = Some(ObjectId(c.u64()?)).filter(|parent| *parent != ObjectId::NONE);
         let size_bytes = c.u64()?;
         let root = BlockAddress::new(c.u64()?);
@@ -121,8 +130,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             zero_detection,
             reservation,
             ceiling_bytes: Some(ceiling).filter(|bytes| *bytes > 0),
-            locked_until: (states & LOCKED != 0).then_some(until),
-            is_replica: states & REPLICA != 0,
+            protection,
             shared,
             pages_due,
             tracked: reservation.is_some(),
@@ -142,8 +150,8 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             && o.mapped <= blocks
             && percent <= 100
             && (o.ceiling_bytes.is_none() || (o.is_address_space() && o.kind == ObjectKind::Volume))
-            && (o.locked_until.is_none() || o.kind == ObjectKind::Snapshot)
-            && (!o.is_replica || o.kind == ObjectKind::Volume)
+            && (o.locked_until().is_none() || o.kind == ObjectKind::Snapshot)
+            && (!o.is_replica() || o.kind == ObjectKind::Volume)
     };
     let bounded = |mut o: Object| {
         // Upper bounds: the pool never promises more than this.

@@ -1,5 +1,6 @@
 //! Validation of a list of catalog changes, before anything is planned.
 
+use crate::catalog::object::Object;
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
 use crate::interface::operation::{
@@ -126,7 +127,7 @@ impl Validation<'_> {
 
     /// End of the lock of an object after the changes so far.
     fn lock_of(&self, id: ObjectId) -> Option<Hour> {
-        let stored = || self.objects.read(id, |object| object.locked_until).flatten();
+        let stored = || self.objects.read(id, Object::locked_until).flatten();
         self.locks.get(&id).copied().unwrap_or_else(stored)
     }
 

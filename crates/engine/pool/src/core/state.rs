@@ -349,8 +349,8 @@ impl<M: Media> Core<M> {
                 zero_detection: o.zero_detection,
                 reservation: o.reservation,
                 ceiling_bytes: o.ceiling_bytes,
-                locked_until: o.locked_until,
-                is_replica: o.is_replica,
+                locked_until: o.locked_until(),
+                is_replica: o.is_replica(),
                 promised_bytes: (o.promised() + self.map.allotments().promised_to(id)) * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))
@@ -363,7 +363,7 @@ impl<M: Media> Core<M> {
             kind: object.kind,
             size_bytes: object.size_bytes,
             write_cache: object.write_cache,
-            is_replica: object.is_replica,
+            is_replica: object.is_replica(),
         };
         self.map.objects().read(id, settings).filter(|_| is_user_object(id))
     }

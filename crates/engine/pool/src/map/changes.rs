@@ -1,7 +1,7 @@
 //! Changes of the catalog: objects are created, cloned, resized, rolled back and deleted, documents
 //! are stored. A list of changes is applied atomically.
 
-use crate::catalog::object::Object;
+use crate::catalog::object::{Object, Protection};
 use crate::catalog::stream;
 use crate::geometry::{blocks_for, level_for, page_span};
 use crate::interface::ObjectKind;
@@ -115,11 +115,16 @@ impl Map {
                     self.objects.adjust(*id, |object| object.ceiling_bytes = *ceiling_bytes)?;
                 }
                 CatalogChange::Lock { id, until } => {
-                    self.objects.adjust(*id, |object| object.locked_until = Some(*until))?;
+                    self.objects.adjust(*id, |object| object.protection = Protection::Locked(*until))?;
                 }
-                CatalogChange::Unlock { id, .. } => self.objects.adjust(*id, |object| object.locked_until = None)?,
+                CatalogChange::Unlock { id, .. } => self.objects.adjust(*id, |object| {
+                    if object.locked_until().is_some() {
+                        object.protection = Protection::None;
+                    }
+                })?,
                 CatalogChange::SetReplica { id, enabled } => {
-                    self.objects.adjust(*id, |object| object.is_replica = *enabled)?;
+                    let protection = if *enabled { Protection::Replica } else { Protection::None };
+                    self.objects.adjust(*id, |object| object.protection = protection)?;
                 }
                 CatalogChange::SetReservation { id, reservation } => self.reserve(*id, *reservation)?,
                 CatalogChange::Rollback { id, source } => self.roll_back(*id, *source)?,

@@ -120,8 +120,8 @@ impl<M: Media> Core<M> {
             }
             let unmarked = [
                 ("has a ceiling", object.ceiling_bytes.is_some() && !ceilings),
-                ("is locked", object.locked_until.is_some() && !locks),
-                ("is a replica", object.is_replica && !replicas),
+                ("is locked", object.locked_until().is_some() && !locks),
+                ("is a replica", object.is_replica() && !replicas),
             ];
             for (state, _) in unmarked.into_iter().filter(|(_, is_found)| *is_found) {
                 report.find(format!("object {id} {state}, but the superblock lacks its feature bit"));

@@ -321,8 +321,8 @@ impl<M: Media> Core<M> {
             (_, ObjectKind::Capture) => "capture",
         };
         let ceiling = object.ceiling_bytes.map(|bytes| ("ceiling_bytes", bytes.into()));
-        let lock = object.locked_until.map(|until| ("locked_until_hour", u64::from(until.get()).into()));
-        let replica = object.is_replica.then_some(("replica", Shown::Flag(true)));
+        let lock = object.locked_until().map(|until| ("locked_until_hour", u64::from(until.get()).into()));
+        let replica = object.is_replica().then_some(("replica", Shown::Flag(true)));
         let fields = [
             ("id", id.into()),
             ("kind", kind.into()),
