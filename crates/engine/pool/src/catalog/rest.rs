@@ -1,9 +1,9 @@
 //! Objects at rest: those without changes for the next checkpoint, in 24 bytes each. Most objects
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
-//! An object at rest keeps what the object table stores for an object that has no reservation and no ceiling, and is no
-//! replica, except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks stand
-//! apart: few objects have one.
+//! An object at rest keeps what the object table stores for an object that has no reservation and no ceiling, and is
+//! no replica, except the counts of shared blocks and due pages, which have a meaning for tracked objects only. Locks
+//! stand apart: few objects have one.
 
 use crate::catalog::object::{Object, Protection};
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
