@@ -51,6 +51,15 @@ pub struct Transition {
     pub record: Record,
     /// Point to which all members go back in the same commit.
     pub back_to: Option<PointId>,
+    /// Before they go back, keep what the members have as snapshots of another name.
+    pub keep_diverged: bool,
+}
+
+impl Transition {
+    /// A change that leaves the members as they are.
+    const fn of(record: Record) -> Self {
+        Self { record, back_to: None, keep_diverged: false }
+    }
 }
 
 /// A group.
@@ -187,18 +196,20 @@ impl Group {
         self.expect_owner()?;
         self.expect_room()?;
         let mut record = self.offered(base)?;
-        let own = record.points.iter().rev().find(|point| point.id.epoch == record.epoch);
-        let cycle = own.map_or(0, |point| point.id.cycle).saturating_add(1);
+        // The peer may have later ones: the state of this array may have been set back, with an image of its pool.
+        let own = record.points.iter().map(|point| point.id);
+        let known = own.chain(self.peer.iter().flat_map(|peer| peer.points.iter().copied()));
+        let cycle = known.filter(|id| id.epoch == record.epoch).map(|id| id.cycle).max().unwrap_or(0).saturating_add(1);
         let point = Point { id: PointId { epoch: record.epoch, cycle, mark }, name, taken_ms };
         record.points.push(point.clone());
         record.keep(Some(point.id));
-        Ok((point, Transition { record, back_to: None }))
+        Ok((point, Transition::of(record)))
     }
 
     /// Offers a base for the cycle to the newest point, which exists: stored before the cycle is offered to the peer.
     pub fn offer(&self, base: Option<PointId>) -> Result<Transition, Refusal> {
         self.expect_owner()?;
-        Ok(Transition { record: self.offered(base)?, back_to: None })
+        Ok(Transition::of(self.offered(base)?))
     }
 
     fn offered(&self, base: Option<PointId>) -> Result<Record, Refusal> {
@@ -305,15 +316,16 @@ impl Group {
         }
         let mut record = self.record.clone();
         record.points.retain(|own| own.id != point);
-        Ok(Transition { record, back_to: None })
+        Ok(Transition::of(record))
     }
 
-    /// Takes the group over: the members go back to a point, the newest if none is named, and hosts may write. The
-    /// target has to be quiet ([`crate::target::Target::is_quiet`]).
+    /// Takes the group over: the members go back to a point, the newest if none is named, and hosts may write. What a
+    /// former owner had beyond it is kept (rule R6). The target has to be quiet ([`crate::target::Target::is_quiet`]).
     ///
     /// * [`Code::NotReplica`]: this array owns the group.
     /// * [`Code::NoSuchPoint`]: there is no complete point, or not the one that was named.
-    /// * [`Code::OwnerInUse`]: the owner is reachable, and its hosts may write. `force` overrides it.
+    /// * [`Code::OwnerInUse`]: the owner is reachable, and its hosts may write, or it hands the group over and its last
+    ///   point has not arrived. `force` overrides it.
     pub fn fail_over(&self, point: Option<PointId>, force: bool) -> Result<Transition, Refusal> {
         let own = &self.record;
         if own.role != GroupRole::Replica {
@@ -321,6 +333,12 @@ impl Group {
         }
         let back_to = self.point(point)?;
         let peer = self.peer.as_ref();
+        let newest = own.newest().map(|newest| newest.id);
+        if peer.is_some_and(|peer| peer.role == GroupRole::Leaving && peer.points.last().copied() != newest) && !force {
+            let sentence =
+                "the owner hands the group over, and its last point is not here yet: wait for it, or force it";
+            return Err(Refusal::new(Code::OwnerInUse, sentence));
+        }
         if peer.is_some_and(|peer| peer.role == GroupRole::Owner) && !force {
             let sentence = "the owner of the group is reachable and its hosts may write: hand the group over there, or \
                             force it here";
@@ -328,7 +346,8 @@ impl Group {
         }
         let epoch = own.epoch.max(peer.map_or(0, |peer| peer.epoch)).saturating_add(1);
         let record = Record { epoch, role: GroupRole::Owner, progress: None, diverged: false, ..own.clone() };
-        Ok(Transition { record, back_to: Some(back_to) })
+        let keep_diverged = own.diverged && !leaves_out(Mutation::KeepDiverged);
+        Ok(Transition { record, back_to: Some(back_to), keep_diverged })
     }
 
     /// The point that a test of the replica clones: the newest if none is named. Replication goes on meanwhile.
@@ -371,7 +390,7 @@ impl Group {
         match &self.peer {
             Some(peer) if peer.role == GroupRole::Replica => {
                 let record = Record { role: GroupRole::Owner, ..self.record.clone() };
-                Ok(Transition { record, back_to: None })
+                Ok(Transition::of(record))
             }
             _ => Err(Refusal::new(Code::BothOwners, "the peer is not reachable, and may have taken the group over")),
         }
@@ -402,7 +421,7 @@ impl Group {
             diverged: !is_complete,
             ..own.clone()
         };
-        Ok(Transition { record, back_to: None })
+        Ok(Transition::of(record))
     }
 
     fn expect_room(&self) -> Result<(), Refusal> {

@@ -250,10 +250,11 @@ impl Source {
         self.throttle.set(bytes_per_second);
     }
 
-    /// Instant from which [`Source::poll_message`] may have a message that the limit has held back.
+    /// Instant from which [`Source::poll_message`] has a message that the limit has held back.
     pub fn due(&self) -> Option<Duration> {
-        let waits = matches!(self.queue.front(), Some(Queued::Message(_)));
-        (self.phase == SourcePhase::Shipping && waits).then(|| self.throttle.opens())
+        let Some(Queued::Message(message)) = self.queue.front() else { return None };
+        let waits = self.phase == SourcePhase::Shipping && self.window.has_room(message.window_bytes());
+        waits.then(|| self.throttle.opens())
     }
 
     /// A link is open, and both ends have told their standing: offers the cycle.
@@ -486,7 +487,9 @@ impl Source {
     fn take_tree(&mut self, start: Position, tree: Tree) {
         self.advance_within(start);
         let range = Range { start, count: tree.count };
-        match self.shipped.find(tree.share, tree.count, start) {
+        let blocks = self.plan.members.get(usize::from(start.member)).map_or(0, |own| own.blocks);
+        let is_within = range.end().block <= blocks;
+        match self.shipped.find(tree.share, tree.count, start).filter(|_| is_within) {
             Some(from) => {
                 self.push_clone(range, from);
                 self.advance(range.end());

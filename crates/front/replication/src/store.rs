@@ -70,7 +70,7 @@ pub struct Run {
 pub struct Tree {
     /// Identity.
     pub share: Share,
-    /// Blocks that it spans.
+    /// Blocks that it spans. They may reach beyond the end of the member.
     pub count: u64,
     /// Level; those below it have lower ones.
     pub level: u8,

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use random::{Random, mix};
+use replication::group::Transition;
 use replication::store::{
     Blocks, Change, Prepare, Replica, Run, Runs, RunsRequest, Share, Sizes, Snapshots, Step, StoreError, Tree,
 };
@@ -176,6 +177,29 @@ impl Store {
         change(&mut state.durable);
     }
 
+    /// The volumes were set back: what hosts had written here has to be in a snapshot.
+    fn went_back(&self, image: &Image, had: &Volumes) {
+        let is_kept = image.diverged.contains(had) || image.snapshots.values().any(|snapshot| snapshot == had);
+        if self.has_own_writes.take() && !is_kept {
+            self.complain("what a former owner had is not kept");
+        }
+    }
+
+    /// Takes a group over.
+    pub fn fail_over(&self, transition: &Transition) {
+        let had = self.state.borrow().seen.volumes.clone();
+        self.administer(|image| {
+            if transition.keep_diverged {
+                image.diverged.push(image.volumes.clone());
+            }
+            if let Some(volumes) = transition.back_to.and_then(|point| image.snapshots.get(&point)) {
+                image.volumes = volumes.clone();
+            }
+            image.record = transition.record.clone();
+        });
+        self.went_back(&self.state.borrow().seen, &had);
+    }
+
     /// Hosts write.
     pub fn host(&self, change: impl Fn(&mut Volumes)) {
         self.has_own_writes.set(true);
@@ -215,10 +239,7 @@ impl Replica for Store {
             }
             let had = std::mem::replace(&mut state.seen.volumes, back);
             state.seen.snapshots.retain(|id, _| prepare.record.has(*id));
-            let is_kept = prepare.keep_diverged || state.seen.snapshots.values().any(|snapshot| *snapshot == had);
-            if self.has_own_writes.take() && !is_kept {
-                self.complain("what a former owner had is not kept");
-            }
+            self.went_back(&state.seen, &had);
         }
         state.seen.record = prepare.record.clone();
         state.members = prepare.members.clone();

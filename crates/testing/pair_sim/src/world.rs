@@ -466,11 +466,8 @@ impl World {
         let Ok(transition) = side.group.fail_over(point, force) else { return };
         self.report.failovers += 1;
         let back_to = transition.back_to;
-        side.transact(transition.record, |image| {
-            if let Some(volumes) = back_to.and_then(|point| image.snapshots.get(&point)) {
-                image.volumes = volumes.clone();
-            }
-        });
+        side.store.fail_over(&transition);
+        side.group.apply(transition.record);
         let flushed = end(side.store.flush());
         side.tell(self.now);
         self.tell(|world| format!("{} takes over at {back_to:?} {flushed:?}", world.sides[at].name));

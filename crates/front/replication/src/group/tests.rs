@@ -94,6 +94,15 @@ fn a_cycle_that_was_interrupted_goes_on() {
     assert_eq!(owner.take_point(name(), 0, 5, Some(id(1, 9))).unwrap_err().code, Code::NoSuchPoint);
 }
 
+/// Regression: its points were older than those of the peer for good, which refused each of them.
+#[test]
+fn an_owner_whose_state_was_set_back_goes_on_behind_the_points_of_its_peer() {
+    let mut owner = group(GroupRole::Owner, &[1, 5]);
+    owner.handle_standing(standing(GroupRole::Replica, 1, &[id(1, 5), id(1, 6), id(1, 7)]));
+    let (point, _) = owner.take_point(name(), 0, 5, Some(id(1, 5))).unwrap();
+    assert_eq!(point.id.cycle, 8);
+}
+
 #[test]
 fn a_replica_takes_over_at_a_point() {
     let replica = group(GroupRole::Replica, &[1, 2]);
@@ -106,13 +115,28 @@ fn a_replica_takes_over_at_a_point() {
     assert_eq!(refused(&group(GroupRole::Owner, &[1]), None), Code::NotReplica);
 }
 
+/// Regression: it lost what its hosts had written behind its newest point.
+#[test]
+fn a_former_owner_that_takes_over_again_keeps_what_it_had() {
+    let mut owner = group(GroupRole::Owner, &[1, 2]);
+    owner.handle_standing(standing(GroupRole::Owner, 4, &[id(1, 1)]));
+    owner.apply(owner.yield_to_peer().unwrap().record);
+    assert!(owner.record().diverged);
+    let taken = owner.fail_over(None, true).unwrap();
+    assert_eq!((taken.back_to, taken.keep_diverged, taken.record.diverged), (Some(id(1, 2)), true, false));
+    assert!(!group(GroupRole::Replica, &[1]).fail_over(None, false).unwrap().keep_diverged);
+}
+
 #[test]
 fn an_owner_that_is_in_use_is_displaced_by_force_alone() {
     let mut replica = group(GroupRole::Replica, &[1]);
     replica.handle_standing(standing(GroupRole::Owner, 4, &[]));
     assert_eq!(replica.fail_over(None, false).unwrap_err().code, Code::OwnerInUse);
     assert_eq!(replica.fail_over(None, true).unwrap().record.epoch, 5, "later than any epoch that is known");
-    replica.handle_standing(standing(GroupRole::Leaving, 4, &[]));
+    replica.handle_standing(standing(GroupRole::Leaving, 4, &[id(1, 1), id(4, 2)]));
+    assert_eq!(replica.fail_over(None, false).unwrap_err().code, Code::OwnerInUse, "its last point is not here");
+    assert!(replica.fail_over(None, true).is_ok());
+    replica.handle_standing(standing(GroupRole::Leaving, 4, &[id(1, 1)]));
     assert!(replica.fail_over(None, false).is_ok());
     replica.handle_standing(standing(GroupRole::Owner, 4, &[]));
     replica.handle_disconnected();
