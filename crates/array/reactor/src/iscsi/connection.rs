@@ -296,6 +296,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
                 Instruction::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
                 Instruction::Abort { number, volumes } => self.abort(number, &volumes),
                 Instruction::GiveWay => self.give_way(),
+                Instruction::Share(share) => self.quantum.set_host(Some(share)),
                 Instruction::Move(executor) => {
                     self.moving = clock::now().checked_add(MOVE).map(|until| Moving { executor, until });
                 }

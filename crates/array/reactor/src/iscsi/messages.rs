@@ -4,6 +4,7 @@
 //! They carry values only, so that a connection can run on another thread than the reactor. On the
 //! reactor's own thread they are arguments and results of calls ([`NexusSide`](super::nexus_side::NexusSide)).
 
+use super::super::quantum::HostShare;
 use super::task_management::Managed;
 use block::VolumeId;
 use bytes::Bytes;
@@ -57,6 +58,8 @@ pub(super) enum Instruction {
     Abort { number: u64, volumes: Arc<BTreeSet<VolumeId>> },
     /// Move to the executor of this number at the next instant at which nothing is in flight.
     Move(usize),
+    /// Its turns are those of another host from now on.
+    Share(Arc<HostShare>),
 }
 
 /// Message of a connection side on another thread to its nexus side.

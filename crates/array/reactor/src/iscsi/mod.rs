@@ -193,13 +193,18 @@ impl<M: Media + 'static> Iscsi<M> {
         self.reactor.admissions.share_of(host)
     }
 
-    /// Lets sessions follow a change of the initiators of hosts: the next commands have the limits of the new host.
+    /// Lets sessions follow a change of the initiators of hosts: the next commands have the limits of the new host, and
+    /// the next turns its weight.
     fn update_shares(&self, directory: &Directory) {
         for member in self.registry.members().into_iter().filter(|member| member.normal.get()) {
             let session = member.session.borrow();
             let Some(identity) = session.as_ref() else { continue };
             let host = directory.host_of(&identity.initiator_name).map(|host| host.id);
-            member.host.share.replace(Some(self.share_of(&member, host)));
+            let share = self.share_of(&member, host);
+            let before = member.host.share.replace(Some(Arc::clone(&share)));
+            if before.is_none_or(|before| before.host() != share.host()) {
+                member.order(Order::Share(share));
+            }
         }
     }
 

@@ -142,6 +142,7 @@ impl<M: Media + 'static> NexusTasks<M> {
             Order::Leave(seconds) => Instruction::Leave(seconds),
             Order::GiveWay => Instruction::GiveWay,
             Order::Move(executor) => Instruction::Move(executor),
+            Order::Share(share) => Instruction::Share(share),
             Order::Abort(volumes, done) => {
                 let number = self.next_abort;
                 self.next_abort += 1;

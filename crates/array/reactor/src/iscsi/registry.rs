@@ -42,6 +42,8 @@ pub(crate) enum Order {
     Abort(Arc<BTreeSet<VolumeId>>, oneshot::Sender<bool>),
     /// Move to the executor of this number when nothing is in flight.
     Move(usize),
+    /// Its turns are those of another host from now on.
+    Share(Arc<HostShare>),
 }
 
 /// Host of a connection.

@@ -311,6 +311,10 @@ impl<M: Media + 'static> Representative<M> {
             match instruction {
                 // The connection has moved already.
                 Instruction::Move(_) => {}
+                Instruction::Share(share) => {
+                    self.quantum.set_host(Some(Arc::clone(&share)));
+                    self.link.reply(connection, Reply::Instruction(Instruction::Share(share)));
+                }
                 instruction => self.link.reply(connection, Reply::Instruction(instruction)),
             }
         }
