@@ -118,12 +118,13 @@ impl Admissions {
         Some(Wait { admissions: Rc::clone(self), arrived, ticket, waiting })
     }
 
-    /// Asks for one operation more of a command that has begun. It waits as a command would that has just arrived.
+    /// Asks for one operation more of a command that has begun. It goes before commands of its host and volume that have
+    /// not.
     pub fn next_step(self: &Rc<Self>, host: HostId, volume: VolumeId) -> Option<Wait> {
         self.arrive(Arrived {
             host,
             volume,
-            class: Class::Ordinary,
+            class: Class::First,
             ordered: false,
             bytes: 0,
             #[cfg(feature = "simulation")]
