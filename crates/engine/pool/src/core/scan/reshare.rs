@@ -340,8 +340,8 @@ impl<M: Media> Core<M> {
         let places: Vec<_> = runs.iter().map(|run| (run.first.at_distance(distance), run.first, run.count)).collect();
         let Some(promise) = self.promise_of_clones(with, object, &places) else { return Err(Step::Wait) };
         let ask = Ask { promise, ..self.map.ask_for(object, 0) };
-        // Where snapshots keep what is replaced, pages are taken and nothing comes back.
-        let frees = freed > ask.lasting;
+        // Where snapshots keep what is replaced, pages are taken and nothing comes back; nor where as much is promised.
+        let frees = freed > ask.lasting + ask.promise;
         self.room(if frees { Ask { purpose: Purpose::Freeing, partial: false, ..ask } } else { ask }, progress)?;
         let bytes = runs.len() * CLONE_BYTES;
         if !self.log.could_fit(bytes) {
