@@ -129,5 +129,5 @@ impl Kind for Work {
 }
 
 fn is_volume(object: &ObjectInfo) -> bool {
-    object.kind == ObjectKind::Volume
+    object.kind == ObjectKind::Volume && !object.is_replica
 }

@@ -61,7 +61,8 @@ impl Work {
         match context.catalog().reshare(reshare).await {
             Ok(step) => {
                 for reason in &step.damaged {
-                    context.report_damage(reason, Some(self.object));
+                    // It may be a page of either side.
+                    context.report_damage(reason, None);
                 }
                 progress.done = progress.done.saturating_add(step.scanned_bytes);
                 let next = step.next;
@@ -86,9 +87,7 @@ impl Work {
                 };
                 deleted(noun, &self.report.with)
             }
-            PoolError::Damaged(reason) => {
-                ControlError::Damaged { reason: context.report_damage(&reason, Some(self.object)) }
-            }
+            PoolError::Damaged(reason) => ControlError::Damaged { reason: context.report_damage(&reason, None) },
             error => context.pool_error(error),
         }
     }
