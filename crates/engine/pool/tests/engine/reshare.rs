@@ -286,7 +286,9 @@ fn promises_to_reserved_volumes_are_kept() {
     while rig.write(thin, at, 1, 3).is_ok() {
         at += 1;
     }
+    let in_full_pool = promised(&rig);
     let refused = reshare(&mut rig, of(copy, original));
+    assert_eq!(promised(&rig), in_full_pool, "what locks and small overwrites need is not promised");
     assert!(
         matches!(refused, Err(Failure::Pool(PoolError::NoRoomForReservation { needed_bytes, .. })) if needed_bytes > 0),
         "{refused:?}"
