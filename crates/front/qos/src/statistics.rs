@@ -5,8 +5,8 @@ use block::VolumeId;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
-/// What limits have done to the volumes and hosts that have a policy. Commands are charged to both; what waited counts for
-/// the one whose limits held it back.
+/// What limits have done to the volumes and hosts that have a policy. Commands are charged to both; what waited counts
+/// for the one whose limits held it back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// To commands of all hosts, by volume.
