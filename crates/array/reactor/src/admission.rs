@@ -118,8 +118,8 @@ impl Admissions {
         Some(Wait { admissions: Rc::clone(self), arrived, ticket, waiting })
     }
 
-    /// Asks for one operation more of a command that has begun. It goes before commands of its host and volume that have
-    /// not.
+    /// Asks for one operation more of a command that has begun. It goes before commands of its host and volume that
+    /// have not.
     pub fn next_step(self: &Rc<Self>, host: HostId, volume: VolumeId) -> Option<Wait> {
         self.arrive(Arrived {
             host,
