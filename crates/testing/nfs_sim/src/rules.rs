@@ -69,6 +69,12 @@ impl Rule {
         self.words().1
     }
 
+    /// Whether it is a rule of the state of clients.
+    #[cfg(test)]
+    pub(crate) const fn is_of_state(self) -> bool {
+        !matches!(self.0, Kind::Files(_) | Kind::Driving(_))
+    }
+
     /// Whether only the file system in memory has the rule.
     pub(crate) const fn needs_memory(self) -> bool {
         matches!(self.0, Kind::Files(_))

@@ -20,10 +20,10 @@ fn a_seed_repeats_its_run() {
     }
 }
 
-/// The rules of this build; `cargo xtask sim nfs --mutant all` leaves out those of the state of clients, too.
+/// `cargo xtask sim nfs --mutant all` leaves out those of the state of clients, too, which takes minutes.
 #[test]
 fn rules_that_are_left_out_are_noticed() {
-    for rule in Rule::all() {
+    for rule in Rule::all().into_iter().filter(|rule| !rule.is_of_state()) {
         leave_out(Some(rule));
         let noticed = (1..=30).any(|seed| run(seed, CALLS, false).failure.is_some());
         leave_out(None);
