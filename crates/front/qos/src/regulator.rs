@@ -47,7 +47,7 @@ pub struct Ticket(u64);
 pub enum Class {
     /// Waits for its limits.
     Ordinary,
-    /// Waits, before all others of its host and volume that wait.
+    /// Waits, before all others of its host and volume that wait and are not of this class.
     First,
     /// Heartbeat of a shared datastore: up to 200 in a second of a volume do not wait, but are charged.
     Heartbeat,
@@ -440,11 +440,12 @@ impl Regulator {
         let ticket = Ticket(self.next_ticket);
         let waiting = Waiting { ticket, class: work.class, cost, since: now };
         if let Some(line) = self.lines.get_mut(&flow) {
-            if work.class == Class::First {
-                line.commands.push_front(waiting);
-            } else {
-                line.commands.push_back(waiting);
-            }
+            let is_first = |other: &&Waiting| other.class == Class::First;
+            let at = match work.class {
+                Class::First => line.commands.iter().take_while(is_first).count(),
+                _ => line.commands.len(),
+            };
+            line.commands.insert(at, waiting);
         } else if work.class == Class::Behind {
             return Admission::Now;
         } else if let Some((opens, at)) = self.closed(now, flow).or_else(|| self.crowded(now, flow)) {

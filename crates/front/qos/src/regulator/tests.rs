@@ -221,6 +221,24 @@ fn commands_of_a_host_and_volume_keep_their_order() {
     assert!(bench.regulator.waiting() == 0);
 }
 
+/// One of two copies had waited for all steps of the other.
+#[test]
+fn those_that_go_first_keep_their_order() {
+    let mut bench = Bench::limited(operations(100));
+    bench.send(work(1, VOLUME, 4096));
+    let first = Work { class: Class::First, ..work(1, VOLUME, 0) };
+    let tickets = [first, work(1, VOLUME, 0), first].map(|work| match bench.regulator.arrive(bench.now, work) {
+        Admission::Waits(ticket) => ticket,
+        Admission::Now => panic!("it began"),
+    });
+    let mut released = Vec::new();
+    bench.regulator.release(bench.now + Duration::from_secs(60), &mut released);
+    while let Some(due) = bench.regulator.due() {
+        bench.regulator.release(due.max(bench.now + Duration::from_secs(60)), &mut released);
+    }
+    assert_eq!([released[0], released[1], *released.last().expect("released")], [tickets[0], tickets[2], tickets[1]]);
+}
+
 #[test]
 fn heartbeats_pass_those_that_wait_but_not_without_end() {
     let mut bench = Bench::limited(operations(100));
