@@ -374,7 +374,7 @@ impl World {
     /// The next cycle of an owner.
     fn cycle(&mut self, at: usize) {
         let side = &mut self.sides[at];
-        if let (Some(Verdict::Yield), true) = (&side.verdict, true) {
+        if let Some(Verdict::Yield) = &side.verdict {
             return self.yield_to_peer(at);
         }
         let Some(Verdict::Send { base }) = side.verdict.clone() else { return };
