@@ -33,7 +33,9 @@ mod space;
 mod trash;
 mod volumes;
 
-use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
+use crate::memory::MemoryCatalog;
+use crate::memory::environment::MemoryEnvironment;
+use crate::memory::live::MemoryLive;
 use crate::*;
 use futures_executor::block_on;
 use futures_util::future::{FutureExt, select};

@@ -2,7 +2,8 @@
 //! the shipped binary.
 
 use anyhow::Context;
-use control::memory::{MemoryCatalog, MemoryLive};
+use control::memory::MemoryCatalog;
+use control::memory::live::MemoryLive;
 use control::{Control, Portal};
 use reactor::{
     AbortOfFinishedTask, ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer,

@@ -3,7 +3,9 @@
 //! reason; one that can be read is usable.
 
 use crate::input::{Reader, Writer};
-use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
+use control::memory::MemoryCatalog;
+use control::memory::environment::MemoryEnvironment;
+use control::memory::live::MemoryLive;
 use control::{
     AccessGrant, ArrayOptions, ChapSet, Control, ExportGrant, ExportGrantee, Grantee, HostCreate, HostList, JobList,
     Limits, MetricsShow, PoolList, PoolScrub, PortalList, Request, ReservationList, Secret, SessionList, ShareCreate,

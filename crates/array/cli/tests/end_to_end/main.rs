@@ -19,7 +19,7 @@ mod volumes;
 
 use clap::Parser;
 use cli::{Console, Globals, Noun};
-use control::memory::MemoryNfs;
+use control::memory::live::MemoryNfs;
 use control::{
     Ending, Knock, LatencyHistogram, LogEntry, LoginOutcome, OffloadCounters, OffloadRow, Primitive, Reason,
     SessionInfo, SessionParameters, SessionSeen, VolumeId,

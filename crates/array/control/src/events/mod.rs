@@ -286,7 +286,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryEnvironment;
+    use crate::memory::environment::MemoryEnvironment;
 
     /// The text of the document is put together from converted events.
     #[test]

@@ -92,7 +92,9 @@ mod tests {
 
     use super::*;
     use crate::control::ArrayOptions;
-    use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
+    use crate::memory::MemoryCatalog;
+    use crate::memory::environment::MemoryEnvironment;
+    use crate::memory::live::MemoryLive;
     use crate::pools::limits::Limits;
     use futures_executor::block_on;
     use std::rc::Rc;

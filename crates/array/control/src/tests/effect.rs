@@ -259,10 +259,10 @@ fn a_narrower_rule_names_the_clients_that_lose_rights() {
     let narrower = dry(&array, &rule(host(), true));
     assert_eq!((broken(&narrower), warnings(&narrower)), (vec![], vec!["narrower-rule"]));
     assert!(narrower.warnings[0].message.contains("that of any host, which gives rw"), "{narrower:?}");
-    array
-        .live
-        .nfs
-        .replace(Some(crate::memory::MemoryNfs { addresses: vec![own, other], ..crate::memory::MemoryNfs::default() }));
+    array.live.nfs.replace(Some(crate::memory::live::MemoryNfs {
+        addresses: vec![own, other],
+        ..crate::memory::live::MemoryNfs::default()
+    }));
     let narrower = compare(&array, &rule(host(), true), false);
     assert_eq!(broken(&narrower), [("session", "192.0.2.7 (pve1), connected to some share")]);
     // The rule of any host is replaced: the host with a rule of its own notices nothing.

@@ -1,5 +1,5 @@
 use super::Array;
-use crate::memory::MemoryNfs;
+use crate::memory::live::MemoryNfs;
 use crate::*;
 use futures_executor::block_on;
 use jiff::Timestamp;

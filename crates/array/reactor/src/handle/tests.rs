@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::SystemEnvironment;
-use control::memory::{MemoryCatalog, MemoryLive};
+use control::memory::MemoryCatalog;
+use control::memory::live::MemoryLive;
 use control::{ArrayOptions, Limits, Portal, PortalOptions, VolumeCreate};
 use tokio::task::{LocalSet, spawn_local};
 

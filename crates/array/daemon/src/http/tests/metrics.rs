@@ -166,7 +166,7 @@ async fn metrics_name_what_there_is() {
 
 /// An array with this many volumes, each read, written, copied to and unmapped.
 async fn busy(volumes: u64) -> Router {
-    let prepare = move |_: &control::Control, live: &control::memory::MemoryLive, _: &_| {
+    let prepare = move |_: &control::Control, live: &control::memory::live::MemoryLive, _: &_| {
         for object in (1..=volumes).map(ObjectId) {
             let mut read = LatencyHistogram::default();
             (0..20).for_each(|octave| read.record(1000 << octave));

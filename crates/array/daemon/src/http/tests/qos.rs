@@ -83,7 +83,7 @@ async fn what_limits_have_done_is_counted_for_volumes_and_in_all() {
         oldest: Duration::from_millis(20),
         ..Held::default()
     };
-    let prepare = move |_: &control::Control, live: &control::memory::MemoryLive, _: &_| {
+    let prepare = move |_: &control::Control, live: &control::memory::live::MemoryLive, _: &_| {
         live.limits.report.borrow_mut().volumes.insert(VolumeId(1), held);
     };
     let app = crate::http::unguarded(spawn(prepare), Arc::default());

@@ -7,7 +7,7 @@ use crate::recording::Recording;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use control::memory::MemoryNfs;
+use control::memory::live::MemoryNfs;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
