@@ -1,4 +1,4 @@
-// Limits: a policy is created, attached and chosen, and a second administrator is told what the first has changed.
+// QoS policies: create, attach, choose; a conflict names the change of the other administrator.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

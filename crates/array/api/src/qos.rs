@@ -33,8 +33,8 @@ pub struct QosPolicy {
     pub volumes: Vec<String>,
     /// Names of its hosts, in order.
     pub hosts: Vec<String>,
-    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts
-    /// twice.
+    /// Delays and charged costs of its volumes and hosts, together. The costs of a command of one of its hosts for one
+    /// of its volumes count twice, its delay once.
     pub held: QosHeld,
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
@@ -51,7 +51,7 @@ pub struct QosBurst {
     pub seconds: u32,
 }
 
-/// What limits have done, since the policy was attached or the array started.
+/// Delays by limits, and charged costs, since the policy was attached or the array started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QosHeld {
     /// Commands that have waited and then began.

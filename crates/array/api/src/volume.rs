@@ -75,7 +75,7 @@ pub struct Volume {
     /// Name of its QoS policy; absent: it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qos_policy: Option<String>,
-    /// What limits have done to its commands; absent without a QoS policy.
+    /// Delays by the limits of its QoS policy, and costs of its commands; absent without a policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qos_held: Option<QosHeld>,
     /// Warnings about the change that this is the reply to.

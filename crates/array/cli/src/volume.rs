@@ -170,7 +170,7 @@ pub struct Deletion {
     rehearsal: DryRun,
 }
 
-/// What `volume reshare` compares.
+/// Arguments of `volume reshare`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Reshare {
     /// Volume whose blocks are given back, by name or id

@@ -56,7 +56,7 @@ pub trait Facts {
     fn logins(&self) -> Vec<Arc<LoginAttempt>>;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
-    /// What limits have done to the volumes and hosts that have a policy.
+    /// Delays and charged costs of the volumes and hosts that have a policy.
     fn held(&self) -> &qos::Report;
     /// Jobs, oldest first.
     fn jobs(&self) -> Vec<JobView>;

@@ -107,8 +107,8 @@ pub trait Live {
     fn set_volume_policy(&self, volume: VolumeId, policy: Option<qos::PolicyId>);
     /// Attaches a host to a policy, or to none.
     fn set_host_policy(&self, host: qos::HostId, policy: Option<qos::PolicyId>);
-    /// What limits have done to everything that has a policy: in one pass, on the thread of hosts, so once per refresh
-    /// of the read model.
+    /// Delays and charged costs of all volumes and hosts that have a policy. It is one pass on the thread of hosts, so
+    /// call it once for each refresh of the read model.
     fn held(&self) -> qos::Report;
     /// Reason why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;

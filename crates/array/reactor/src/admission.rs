@@ -155,7 +155,7 @@ impl Admissions {
         self.changed();
     }
 
-    /// What limits have done so far.
+    /// Delays and charged costs so far.
     pub fn report(&self) -> Report {
         self.regulator.borrow().report(clock::now())
     }

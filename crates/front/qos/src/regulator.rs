@@ -635,7 +635,7 @@ impl Regulator {
         self.lines.values().map(|line| line.commands.len()).sum()
     }
 
-    /// What limits have done to everything that has a policy.
+    /// Delays and charged costs of everything that has a policy.
     pub fn report(&self, now: Instant) -> Report {
         let now = self.at(now);
         let held = |account: Option<&Account>| {

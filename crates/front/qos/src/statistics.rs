@@ -1,17 +1,17 @@
-//! What limits have done: commands that were held back, and costs that were charged.
+//! Delays of commands by limits, and costs that were charged.
 
 use crate::regulator::HostId;
 use block::VolumeId;
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
-/// What limits have done to the volumes and hosts that have a policy. Commands are charged to both; what waited counts
-/// for the one whose limits held it back.
+/// Delays and charged costs of the volumes and hosts that have a policy. A command is charged to its volume and to its
+/// host; its delay counts for the one whose limits held it back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// To commands of all hosts, by volume.
+    /// By volume, for commands of all hosts.
     pub volumes: FxHashMap<VolumeId, Held>,
-    /// To commands for all volumes, by host.
+    /// By host, for commands to all volumes.
     pub hosts: FxHashMap<HostId, Held>,
 }
 

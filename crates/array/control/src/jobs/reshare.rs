@@ -61,7 +61,7 @@ impl Work {
         match context.catalog().reshare(reshare).await {
             Ok(step) => {
                 for reason in &step.damaged {
-                    // It may be a page of either side.
+                    // The damaged page may belong to the volume or to the other object.
                     context.report_damage(reason, None);
                 }
                 progress.done = progress.done.saturating_add(step.scanned_bytes);

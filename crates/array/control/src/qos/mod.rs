@@ -45,8 +45,8 @@ pub struct QosPolicyView {
     pub volumes: Vec<String>,
     /// Names of its hosts, in order.
     pub hosts: Vec<String>,
-    /// What limits have done to its volumes and hosts. A command of one of its hosts for one of its volumes counts
-    /// twice.
+    /// Delays and charged costs of its volumes and hosts, together. The costs of a command of one of its hosts for one
+    /// of its volumes count twice, its delay once.
     pub held: Held,
 }
 
@@ -55,7 +55,7 @@ pub struct QosPolicyView {
 pub struct Limited {
     /// Name of the policy.
     pub policy: String,
-    /// What limits have done to the volume or host since it has a policy, or since the start.
+    /// Delays by these limits, and charged costs, since the policy was attached or the array started.
     pub held: Held,
 }
 

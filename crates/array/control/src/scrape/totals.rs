@@ -28,11 +28,11 @@ pub struct Totals {
     pub offload: BTreeMap<Primitive, OffloadStatistics>,
     /// Commands that ended with RESERVATION CONFLICT.
     pub reservation_conflicts: u64,
-    /// What limits have done to commands.
+    /// Delays of commands by limits.
     pub held: HeldTotals,
 }
 
-/// What limits of volumes and hosts have done to commands, also limits of those that have no policy any more.
+/// Delays by the limits of volumes and hosts, also of those that have no policy any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldTotals {
     /// Commands that have waited and then began.

@@ -39,7 +39,7 @@ pub struct VolumeMetrics {
     pub offload: Vec<OffloadRow>,
     /// Registrations and reservation.
     pub reservations: Reservations,
-    /// What limits have done to it; absent without a QoS policy.
+    /// Delays by the limits of its QoS policy, and charged costs; absent without a policy.
     pub held: Option<qos::Held>,
     /// Bytes that deleting it would free, as last counted.
     pub unique_bytes: Option<u64>,
